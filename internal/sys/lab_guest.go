@@ -1,0 +1,52 @@
+package sys
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mount is mount(2).
+func Mount(source, target, fstype string, flags uintptr, data string) error {
+	return unix.Mount(source, target, fstype, flags, data)
+}
+
+// LoadModule is finit_module(2). compressed asks the kernel to unpack the file
+// itself: Linux 5.17 with CONFIG_MODULE_DECOMPRESS, EOPNOTSUPP or EINVAL
+// otherwise.
+func LoadModule(fd int, params string, compressed bool) error {
+	flags := 0
+	if compressed {
+		flags = unix.MODULE_INIT_COMPRESSED_FILE
+	}
+	return unix.FinitModule(fd, params, flags)
+}
+
+// UnlimitMemlock lifts RLIMIT_MEMLOCK for this process and its children.
+func UnlimitMemlock() error {
+	limit := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
+	return unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit)
+}
+
+// PowerOff writes back all file systems and switches the machine off. It comes
+// back only with an error.
+func PowerOff() error {
+	unix.Sync()
+	return unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+}
+
+// KillAll sends sig to every process but the caller and, for an init, itself.
+func KillAll(sig syscall.Signal) error { return unix.Kill(-1, sig) }
+
+// SocketPair returns the two ends of a stream; both are closed on exec, and
+// the first does not block.
+func SocketPair() (a, b int, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, -1, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		return -1, -1, err
+	}
+	return fds[0], fds[1], nil
+}

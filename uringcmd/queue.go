@@ -1,0 +1,84 @@
+package uringcmd
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Completion is one finished command. The slot is free again, and its entry
+// and buffer hold what the command left there until the slot is published anew.
+type Completion struct {
+	// Slot of the command.
+	Slot uint32
+	// Res is the completion entry's res as the kernel wrote it: its meaning
+	// is the opcode's.
+	Res int32
+	// Result is the first 64-bit word of a 32-byte entry, 0 in a plain ring.
+	Result uint64
+}
+
+// Slots is the number of slots.
+func (r *Ring) Slots() int { return len(r.gen) }
+
+// InFlight counts the commands that are published and not yet reaped.
+func (r *Ring) InFlight() int { return r.inFlight }
+
+// Busy tells whether the slot's command is in flight.
+func (r *Ring) Busy(slot int) bool { return r.gen[slot]&1 != 0 }
+
+// Entry is the submission entry of a slot in a plain ring. The owner fills it
+// while the slot is free; UserData belongs to the ring.
+func (r *Ring) Entry(slot int) *SQE { return &r.small[slot] }
+
+// BigEntry is the submission entry of a slot in a ring made with Config.Big.
+func (r *Ring) BigEntry(slot int) *BigSQE { return &r.big[slot] }
+
+// Publish makes the slot's command part of the next Submit. From here on it is
+// in flight, and only its Completion ends that: also if Submit fails.
+func (r *Ring) Publish(slot int) error {
+	if uint(slot) >= uint(len(r.gen)) {
+		return fmt.Errorf("publish slot %d: the ring has slots 0 to %d", slot, len(r.gen)-1)
+	}
+	g := r.gen[slot]
+	if g&1 != 0 {
+		return fmt.Errorf("publish slot %d: %w: reap its completion first", slot, ErrSlotBusy)
+	}
+	if r.closed {
+		return fmt.Errorf("publish slot %d: ring: %w", slot, ErrClosed)
+	}
+	g++
+	r.gen[slot] = g
+	r.inFlight++
+	r.place(uint32(slot), uint64(g)<<32|uint64(uint32(slot)))
+	return nil
+}
+
+// Reap takes up to len(dst) completions that are there already, without a
+// system call, and returns how many. A completion that belongs to no command
+// in flight is dropped and counted in Stats.Stale.
+func (r *Ring) Reap(dst []Completion) int {
+	n := 0
+	tail := atomic.LoadUint32(r.cqTail)
+	head := r.head
+	for ; head != tail && n < len(dst); head++ {
+		ud, res, result := r.cqeAt(head)
+		slot, g := uint32(ud), uint32(ud>>32)
+		if slot >= uint32(len(r.gen)) || r.gen[slot] != g || g&1 == 0 {
+			r.stats.Stale++
+			continue
+		}
+		r.gen[slot] = g + 1
+		dst[n] = Completion{Slot: slot, Res: res, Result: result}
+		n++
+	}
+	if head != r.head {
+		r.head = head
+		atomic.StoreUint32(r.cqHead, head)
+		r.inFlight -= n
+		r.stats.Reaped += uint64(n)
+	}
+	return n
+}
+
+// Ready counts the completions that Reap would find.
+func (r *Ring) Ready() int { return int(atomic.LoadUint32(r.cqTail) - r.head) }

@@ -1,0 +1,142 @@
+package uringcmd
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"syscall"
+	"time"
+
+	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/uapi"
+)
+
+// MaxSlots is the largest number of slots of one ring (IORING_MAX_ENTRIES).
+const MaxSlots = uapi.MaxEntries
+
+// DefaultStallLimit is longer than the NVMe driver's own time-out (30 s, module
+// parameter io_timeout) plus the abort that follows, so that the driver's
+// verdict comes first.
+const DefaultStallLimit = 75 * time.Second
+
+// Config says what ring to make. The zero value of each field but Slots is a
+// good default.
+type Config struct {
+	// Slots is the number of commands that can be in flight, 1 to MaxSlots.
+	Slots int
+	// Big asks for 128-byte submission and 32-byte completion entries, which
+	// NVMe's uring commands need. Otherwise they have 64 and 16 bytes.
+	Big bool
+	// IOPoll makes the kernel poll for completions. Every file of the ring
+	// must be able to poll, and only reads, writes and commands are accepted.
+	IOPoll bool
+	// Linear asks for NO_SQARRAY: a published slot's entry is copied to the
+	// next place of the submission queue instead of being named in an index
+	// array. Rewind asks for SQ_REWIND as well: each batch starts at place 0.
+	Linear, Rewind bool
+	// Without names optional flags that are not to be tried.
+	Without Flags
+	// NoRegisteredRing keeps the ring's descriptor out of the thread's table
+	// of registered rings.
+	NoRegisteredRing bool
+	// HoldP keeps the scheduler's P while an interrupt-driven wait sleeps.
+	// It saves a hand-over per wait and costs other goroutines one P; a
+	// signal of the runtime cuts each such sleep after about 10 ms, and the
+	// wait goes on. Polled waits never sleep and always hold the P.
+	HoldP bool
+	// StallLimit bounds every wait: with commands in flight and no
+	// completion for that long, Submit returns ErrStalled.
+	// 0 is DefaultStallLimit.
+	StallLimit time.Duration
+	// Kernel replaces the running kernel in fault tests.
+	Kernel sys.RingKernel
+}
+
+func (c *Config) check() error {
+	if c.Slots < 1 || c.Slots > MaxSlots {
+		return fmt.Errorf("set up ring: %d slots: need 1 to %d", c.Slots, MaxSlots)
+	}
+	if c.StallLimit < 0 {
+		return fmt.Errorf("set up ring: stall limit %v is negative: use 0 for the default of %v", c.StallLimit, DefaultStallLimit)
+	}
+	if c.Rewind && !c.Linear {
+		return errors.New("set up ring: SQ_REWIND needs NO_SQARRAY: set Linear as well as Rewind")
+	}
+	return nil
+}
+
+func (c *Config) flags() Flags {
+	f := RDisabled | CQSize | SubmitAll | CoopTaskrun | SingleIssuer | DeferTaskrun
+	if c.Big {
+		f |= SQE128 | CQE32
+	}
+	if c.IOPoll {
+		f |= IOPoll
+	}
+	if c.Linear {
+		f |= NoSQArray
+	}
+	if c.Rewind {
+		f |= SQRewind
+	}
+	const essential = RDisabled | CQSize | SQE128 | CQE32 | IOPoll
+	f &^= c.Without &^ essential
+	if f&SingleIssuer == 0 {
+		f &^= DeferTaskrun
+	}
+	if f&NoSQArray == 0 {
+		f &^= SQRewind
+	}
+	return f
+}
+
+// New makes a ring, disabled: files and buffers can be registered from any
+// thread, commands only after Enable. Optional flags that the kernel does not
+// know are dropped, newest first; Ring.Flags tells what is left.
+func New(cfg Config) (*Ring, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if cfg.Kernel == nil {
+		cfg.Kernel = sys.Linux{}
+	}
+	if cfg.StallLimit == 0 {
+		cfg.StallLimit = DefaultStallLimit
+	}
+	entries := uint32(1) << bits.Len32(uint32(cfg.Slots)-1)
+	want := cfg.flags()
+
+	var p uapi.Params
+	fd, err := -1, error(nil)
+	for _, flags := range ladder(want) {
+		p = uapi.Params{Flags: uint32(flags), CQEntries: 2 * entries}
+		if fd, err = cfg.Kernel.Setup(entries, &p); !errors.Is(err, syscall.EINVAL) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, setupError(err, &cfg, entries)
+	}
+	_, linux := cfg.Kernel.(sys.Linux)
+	r := &Ring{kernel: cfg.Kernel, linux: linux, cfg: cfg, fd: fd, enterFD: uint32(fd), ringIndex: -1, requested: want, flags: Flags(p.Flags), features: p.Features}
+	if err := r.mapMemory(&p); err != nil {
+		return nil, errors.Join(err, cfg.Kernel.Close(fd))
+	}
+	return r, nil
+}
+
+func setupError(err error, cfg *Config, entries uint32) error {
+	switch {
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOSYS):
+		return disabledError(err)
+	case errors.Is(err, syscall.EINVAL) && cfg.Big:
+		return fmt.Errorf("set up ring: %w: %w: 128-byte submission and 32-byte completion entries need Linux 5.19 or later; this is %s", ErrNotSupported, err, sys.KernelRelease())
+	case errors.Is(err, syscall.EINVAL):
+		return fmt.Errorf("set up ring: %w: %w: starting a ring disabled needs Linux 5.10 or later; this is %s", ErrNotSupported, err, sys.KernelRelease())
+	case errors.Is(err, syscall.ENOMEM):
+		return fmt.Errorf("set up ring with %d entries: %w: free memory, or raise RLIMIT_MEMLOCK (ulimit -l) on kernels before 5.12, which count rings against it", entries, err)
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("set up ring: %w: close files, or raise the limit of open files (ulimit -n)", err)
+	}
+	return fmt.Errorf("set up ring with %d entries: %w", entries, err)
+}
