@@ -9,11 +9,12 @@ import (
 // and buffer hold what the command left there until the slot is published anew.
 type Completion struct {
 	// Slot of the command.
-	Slot uint32
+	Slot int
 	// Res is the completion entry's res as the kernel wrote it: its meaning
 	// is the opcode's.
 	Res int32
 	// Result is the first 64-bit word of a 32-byte entry, 0 in a plain ring.
+	// For NVMe it is the command's result.
 	Result uint64
 }
 
@@ -68,7 +69,7 @@ func (r *Ring) Reap(dst []Completion) int {
 			continue
 		}
 		r.gen[slot] = g + 1
-		dst[n] = Completion{Slot: slot, Res: res, Result: result}
+		dst[n] = Completion{Slot: int(slot), Res: res, Result: result}
 		n++
 	}
 	if head != r.head {

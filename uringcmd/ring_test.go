@@ -95,7 +95,7 @@ func TestB36RealRingWraps(t *testing.T) {
 		t.Run(fmt.Sprintf("slots=%d/big=%v/flags=%v", cfg.Slots, cfg.Big, cfg.flags()), func(t *testing.T) {
 			nullRing(t, cfg, func(r *Ring) {
 				dst := make([]Completion, r.Slots())
-				seen := map[uint32]int{}
+				seen := map[int]int{}
 				rng := rand.New(rand.NewPCG(1, 2))
 				for r.Stats().Reaped < uint64(20*r.Slots()) {
 					for i := range r.Slots() {

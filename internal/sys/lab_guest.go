@@ -50,3 +50,6 @@ func SocketPair() (a, b int, err error) {
 	}
 	return fds[0], fds[1], nil
 }
+
+// Sync is sync(2): it starts writing back every file system and waits for it.
+func Sync() { unix.Sync() }

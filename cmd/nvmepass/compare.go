@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nvmepass/nvmepass/internal/cell"
+	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/hostenv"
+	"github.com/nvmepass/nvmepass/internal/report"
+	"github.com/nvmepass/nvmepass/internal/sys"
+)
+
+// compareFlags are the flags of nvmepass compare as given.
+type compareFlags struct {
+	cfg                 compare.Config
+	paths, depths, rule string
+	cpu                 int
+	output, save        string
+	baseline            string
+	progress            string
+	lab                 bool
+	labFlags            labFlags
+}
+
+const compareExamples = `  nvmepass compare /dev/ng0n1                      the table for one drive
+  nvmepass compare /dev/nvme0n1 --cpu 3            the same drive by its block node, pinned
+  nvmepass compare --lab                           no drive: in the emulated lab
+  nvmepass compare /dev/ng0n1 --paths passthru,passthru-poll --depths 1_1,256_64
+  nvmepass compare /dev/ng0n1 --fixedbufs=false    what are fixed buffers worth?
+  nvmepass compare /dev/ng0n1 --save run.json --baseline series-2022`
+
+func newCompare(stdout, stderr *os.File) *cobra.Command {
+	f := &compareFlags{cfg: compare.DefaultConfig()}
+	cmd := &cobra.Command{
+		Use:   "compare [DEVICE...]",
+		Short: "Compare block, passthru, passthru-poll and block-poll",
+		Long: `compare measures random reads of one size over four paths to the same drive
+at several queue depths and batch sizes, and prints them as the table with which
+the kernel's developers introduced passthrough polling. It only reads.
+
+All cells run interleaved in shuffled order over several rounds, so that drift
+hits all paths alike; each shows the median and a 95 % interval, and a ratio to
+block that lies within the noise is called "same".
+
+DEVICE is a namespace's generic node (/dev/ng0n1) or its block node; the other
+one is found by itself.`,
+		Example: compareExamples,
+		RunE: func(cmd *cobra.Command, devices []string) error {
+			f.cfg.Devices = devices
+			if err := f.parse(cmd); err != nil {
+				return err
+			}
+			if f.lab {
+				return f.runInLab(cmd.Context(), stdout, stderr)
+			}
+			return f.run(cmd.Context(), stdout, stderr)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.paths, "paths", joined(f.cfg.Paths), "paths to compare, the columns")
+	fl.StringVar(&f.depths, "depths", joined(f.cfg.Depths), "QD_batch pairs, the rows")
+	fl.IntVar(&f.cfg.Rounds, "rounds", f.cfg.Rounds, "times that every cell is run; intervals need 3")
+	fl.Var(timeValue{&f.cfg.Runtime}, "runtime", "measured time of a cell in each round, in seconds or with a unit")
+	fl.Var(timeValue{&f.cfg.Warmup}, "warmup", "time before that, not measured (fio: ramp_time)")
+	f.cfg.BlockSize = 0
+	fl.Var(&sizeValue{n: &f.cfg.BlockSize}, "bs", "bytes of each read (default one logical block)")
+	fl.StringVar(&f.cfg.RW, "rw", f.cfg.RW, "randread or read")
+	fl.StringVar(&f.rule, "batch-rule", "fio", "fio: submit up to B, reap 1 to B; tio: t/io_uring's, wait for B when full")
+	fl.BoolVar(&f.cfg.FixedBuffers, "fixedbufs", f.cfg.FixedBuffers, "register the buffers with the ring")
+	fl.BoolVar(&f.cfg.RegisteredFiles, "registerfiles", f.cfg.RegisteredFiles, "register the file with the ring")
+	fl.IntVar(&f.cpu, "cpu", -1, "CPU to pin the submitting thread to (default not pinned)")
+	fl.Uint64Var(&f.cfg.Seed, "seed", f.cfg.Seed, "of the order of cells and of the addresses")
+	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json or csv")
+	fl.StringVar(&f.save, "save", "", "write the JSON record to this file as well")
+	fl.StringVar(&f.baseline, "baseline", "", "show figures beside: series-2022, or a saved JSON record")
+	fl.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, line (for terminals), plain or none")
+	fl.BoolVar(&f.lab, "lab", false, "run in the lab: the real driver, an emulated drive, its own guest")
+	f.labFlags.add(fl)
+	return cmd
+}
+
+func joined[T any](list []T) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(parts, ",")
+}
+
+// parse turns the flags into f.cfg. In the lab the guest chooses the device.
+func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
+	if f.cfg.Paths, err = compare.ParsePaths(f.paths); err != nil {
+		return err
+	}
+	if f.cfg.Depths, err = compare.ParseDepths(f.depths); err != nil {
+		return err
+	}
+	if f.cfg.Rule, err = compare.ParseBatchRule(f.rule); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("cpu") {
+		f.cfg.CPU = &f.cpu
+	}
+	if !oneOf(f.output, "text", "json", "csv") {
+		return usage("-o %s: need text, json or csv", f.output)
+	}
+	if !oneOf(f.progress, "auto", "line", "plain", "none") {
+		return usage("--progress %s: need auto, line, plain or none", f.progress)
+	}
+	if !f.lab {
+		if name := f.labFlags.given(cmd.Flags()); name != "" {
+			return usage("--%s is for the lab: add --lab", name)
+		}
+		if len(f.cfg.Devices) == 0 {
+			return usage("compare: no device given: name a namespace such as /dev/ng0n1, or use --lab to run without a drive")
+		}
+	} else if len(f.cfg.Devices) == 0 {
+		f.cfg.Devices = []string{"/dev/ng0n1"}
+	}
+	// A block size of 0 is chosen when the device is open; check the rest now.
+	checked := f.cfg
+	if checked.BlockSize == 0 && !cmd.Flags().Changed("bs") {
+		checked.BlockSize = 512
+	}
+	if err := checked.Validate(); err != nil {
+		return err
+	}
+	return f.checkBaseline()
+}
+
+func oneOf(s string, list ...string) bool {
+	for _, v := range list {
+		if s == v {
+			return true
+		}
+	}
+	return false
+}
+
+// run measures on the devices of this machine.
+func (f *compareFlags) run(ctx context.Context, stdout, stderr *os.File) error {
+	set, err := cell.Open(&f.cfg)
+	if err != nil {
+		return err
+	}
+	for _, path := range f.cfg.Devices {
+		if d := set.Device(path); d.Mapped() {
+			fmt.Fprintf(stderr, "nvmepass: %s is the block node of %s, which passthrough uses\n", path, d.Path())
+		}
+	}
+	env := hostenv.Collect(f.cfg.Devices, set.Device, f.cfg.CPU)
+	update, finish := f.progressTo(stderr)
+	res, err := compare.Run(ctx, f.cfg, set.Run, update)
+	finish()
+	hostenv.After(&env, set.Device)
+	if cerr := set.Close(); cerr != nil {
+		err = errors.Join(err, cerr)
+	}
+	if res == nil {
+		return err
+	}
+	res.ToolVersion = toolVersion()
+	res.SetEnvironment(env)
+	return errors.Join(f.write(res, stdout), verdict(ctx, res, err))
+}
+
+// progressTo chooses how progress is shown on stderr.
+func (f *compareFlags) progressTo(stderr *os.File) (update func(compare.Progress), finish func()) {
+	width, tty := sys.TerminalWidth(int(stderr.Fd()))
+	switch f.progress {
+	case "none":
+		return nil, func() {}
+	case "line":
+		tty = true
+	case "plain":
+		tty = false
+	}
+	p := report.NewProgress(stderr, tty, width)
+	return p.Update, p.Finish
+}
+
+// write renders a result as asked.
+func (f *compareFlags) write(res *compare.Result, stdout io.Writer) error {
+	if f.save != "" {
+		if err := saveJSON(f.save, res); err != nil {
+			return err
+		}
+	}
+	switch f.output {
+	case "json":
+		return report.JSON(stdout, res)
+	case "csv":
+		return report.CSV(stdout, res)
+	}
+	return report.Text(stdout, res, report.TextOptions{Baseline: f.baselineOf})
+}
+
+// verdict is the error that the process ends with once the result is written.
+func verdict(ctx context.Context, res *compare.Result, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return &codeError{code: exitInterrupted}
+	case err != nil:
+		return err
+	case res.FailedRounds() > 0 || res.Totals.Failed > 0:
+		return &codeError{code: exitIO}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/lab"
+	"github.com/nvmepass/nvmepass/internal/sys"
+)
+
+// labFlags are the flags that describe the guest.
+type labFlags struct {
+	cfg    lab.Config
+	drives []string
+	names  []string
+}
+
+func (f *labFlags) add(fl *pflag.FlagSet) {
+	f.cfg.PollQueues, f.cfg.CPUs, f.cfg.MemoryMiB = lab.DefaultPollQueues, lab.DefaultCPUs, lab.DefaultMemoryMiB
+	f.cfg.Timeout = lab.DefaultTimeout
+	own := pflag.NewFlagSet("lab", pflag.ContinueOnError)
+	own.StringArrayVar(&f.drives, "drive", nil, "lab: a drive, such as size=1g,backend=null,lba=512; may be repeated (default one such null drive)")
+	own.StringVar(&f.cfg.Kernel, "kernel", "", "lab: kernel image (default the newest of scripts/lab-kernels.sh or /boot)")
+	own.StringVar(&f.cfg.Accel, "accel", lab.AccelAuto, "lab: auto, kvm or tcg")
+	own.IntVar(&f.cfg.CPUs, "cpus", f.cfg.CPUs, "lab: processors of the guest; polling needs 2")
+	own.IntVar(&f.cfg.MemoryMiB, "memory", f.cfg.MemoryMiB, "lab: memory of the guest in MiB")
+	own.IntVar(&f.cfg.PollQueues, "poll-queues", f.cfg.PollQueues, "lab: nvme.poll_queues of the guest's kernel")
+	own.StringVar(&f.cfg.Append, "append", "", "lab: further kernel parameters")
+	own.Var(timeValue{&f.cfg.Timeout}, "timeout", "lab: time after which the guest is stopped")
+	own.StringVar(&f.cfg.QEMU, "qemu", "", "lab: the emulator (default qemu-system-x86_64)")
+	own.VisitAll(func(flag *pflag.Flag) { f.names = append(f.names, flag.Name) })
+	fl.AddFlagSet(own)
+}
+
+// given is the name of a lab flag that was used, "" if none was.
+func (f *labFlags) given(fl *pflag.FlagSet) string {
+	for _, name := range f.names {
+		if fl.Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// config completes the lab's configuration.
+func (f *labFlags) config(stderr io.Writer) (lab.Config, error) {
+	cfg := f.cfg
+	cfg.Notes, cfg.Stderr = stderr, stderr
+	if len(f.drives) == 0 {
+		f.drives = []string{""}
+	}
+	for _, s := range f.drives {
+		d, err := lab.ParseDrive(s)
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Drives = append(cfg.Drives, d)
+	}
+	return cfg, nil
+}
+
+func newLab(stdout, stderr *os.File) *cobra.Command {
+	f := &labFlags{}
+	var in []string
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:   "lab [flags] -- ARGS...",
+		Short: "Run nvmepass, or a Go test binary, in the emulated guest",
+		Long: `lab boots a small guest with the real Linux NVMe driver and emulated drives,
+runs nvmepass ARGS in it, and brings back output, files left in /out, and the
+exit code. If ARGS begins with the path of a program, that is run instead, so
+that it serves as a runner for tests: go test -exec "nvmepass lab --".
+
+Needs QEMU (qemu-system-x86) and a kernel image with the NVMe driver, such as
+those that scripts/lab-kernels.sh fetches. Figures from it are emulated: they
+compare paths, they do not measure drives.`,
+		Example: `  nvmepass lab -- compare /dev/ng0n1 --rounds 3
+  nvmepass lab --drive lba=4096,backend=memory --drive ms=64,mset=1 -- compare /dev/ng0n1
+  CGO_ENABLED=0 go test -exec "$PWD/nvmepass lab --" ./test/`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("lab: nothing to run: give the arguments of nvmepass after --, as in: nvmepass lab -- compare /dev/ng0n1")
+			}
+			cfg, err := f.config(stderr)
+			if err != nil {
+				return err
+			}
+			cfg.Stdout = stdout
+			if verbose {
+				cfg.Console = stderr
+			}
+			if cfg.InFiles, err = inFiles(in); err != nil {
+				return err
+			}
+			cfg.Program = program(args)
+			res, err := lab.Run(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			if res.ExitCode != 0 {
+				return &codeError{code: res.ExitCode}
+			}
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	f.add(fl)
+	fl.StringVar(&f.cfg.OutDir, "out", "", "folder that receives what the program leaves in the guest's /out")
+	fl.StringArrayVar(&in, "in", nil, "HOST=GUEST: a file or folder to put into the guest; may be repeated")
+	fl.StringArrayVar(&f.cfg.Env, "env", nil, "NAME=VALUE for the program; may be repeated")
+	fl.BoolVarP(&verbose, "verbose", "v", false, "show the guest's console on standard error")
+	return cmd
+}
+
+// program decides between nvmepass itself and a program of the host.
+func program(args []string) []string {
+	if strings.Contains(args[0], "/") {
+		if fi, err := os.Stat(args[0]); err == nil && fi.Mode().IsRegular() {
+			return args
+		}
+	}
+	return append([]string{"nvmepass"}, args...)
+}
+
+func inFiles(pairs []string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, p := range pairs {
+		host, guest, ok := strings.Cut(p, "=")
+		if !ok || host == "" || guest == "" {
+			return nil, usage("--in %s: need HOST=GUEST, two paths", p)
+		}
+		files[host] = guest
+	}
+	return files, nil
+}
+
+// runInLab runs the comparison in the guest and renders its record here, so
+// that every output format works as without the lab.
+func (f *compareFlags) runInLab(ctx context.Context, stdout, stderr *os.File) error {
+	cfg, err := f.labFlags.config(stderr)
+	if err != nil {
+		return err
+	}
+	var record bytes.Buffer
+	cfg.Stdout = &record
+	cfg.Program = append([]string{"nvmepass", "compare"}, f.guestArgs(stderr)...)
+	res, err := lab.Run(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if record.Len() == 0 {
+		return &codeError{code: max(res.ExitCode, exitUsage)} // the guest has said why
+	}
+	result, err := compare.Decode(&record)
+	if err != nil {
+		return fmt.Errorf("read the guest's record: %w", err)
+	}
+	if err := f.write(result, stdout); err != nil {
+		return err
+	}
+	if res.ExitCode != 0 {
+		return &codeError{code: res.ExitCode}
+	}
+	return nil
+}
+
+// guestArgs repeats the settings for the guest's nvmepass compare.
+func (f *compareFlags) guestArgs(stderr *os.File) []string {
+	c := &f.cfg
+	args := []string{
+		"-o", "json", "--paths", joined(c.Paths), "--depths", joined(c.Depths), "--rounds", fmt.Sprint(c.Rounds),
+		"--runtime", c.Runtime.String(), "--warmup", c.Warmup.String(), "--rw", c.RW, "--batch-rule", f.rule,
+		fmt.Sprintf("--fixedbufs=%v", c.FixedBuffers), fmt.Sprintf("--registerfiles=%v", c.RegisteredFiles), "--seed", fmt.Sprint(c.Seed),
+	}
+	if c.BlockSize != 0 {
+		args = append(args, "--bs", fmt.Sprint(c.BlockSize))
+	}
+	if c.CPU != nil {
+		args = append(args, "--cpu", fmt.Sprint(*c.CPU))
+	}
+	progress := f.progress
+	if progress == "auto" {
+		progress = "plain"
+		if _, tty := sys.TerminalWidth(int(stderr.Fd())); tty {
+			progress = "line"
+		}
+	}
+	return append(append(args, "--progress", progress), c.Devices...)
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker; a plain build has the module's.
+var version string
+
+func toolVersion() string {
+	if version != "" {
+		return version
+	}
+	if bi, ok := debug.ReadBuildInfo(); ok && bi.Main.Version != "" {
+		return bi.Main.Version
+	}
+	return "(devel)"
+}
+
+func newRoot(stdout, stderr *os.File) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "nvmepass",
+		Short: "Compare the ways to reach an NVMe drive through io_uring",
+		Long: `nvmepass sends NVMe commands through io_uring passthrough and compares it with
+the block layer, each by interrupt and by polling. It only reads.
+
+Without a drive, the lab runs everything against the real NVMe driver and an
+emulated drive: nvmepass compare --lab`,
+		Version:       toolVersion(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newCompare(stdout, stderr), newLab(stdout, stderr))
+	for _, c := range root.Commands() {
+		c.Flags().SortFlags = false
+	}
+	return root
+}

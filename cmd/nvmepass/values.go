@@ -1,0 +1,50 @@
+package main
+
+import (
+	"time"
+
+	"github.com/nvmepass/nvmepass/internal/units"
+)
+
+// sizeValue is a flag in bytes.
+type sizeValue struct {
+	n   *int
+	set bool
+}
+
+func (v *sizeValue) String() string {
+	if v.n == nil || !v.set {
+		return ""
+	}
+	return units.FormatSize(int64(*v.n))
+}
+
+func (v *sizeValue) Set(s string) error {
+	n, err := units.ParseSize(s)
+	if err == nil {
+		*v.n, v.set = int(n), true
+	}
+	return err
+}
+
+func (v *sizeValue) Type() string { return "SIZE" }
+
+// timeValue is a flag that takes seconds or a time with a unit.
+type timeValue struct{ d *time.Duration }
+
+func (v timeValue) String() string {
+	if v.d == nil {
+		return ""
+	}
+	return v.d.String()
+}
+
+func (v timeValue) Set(s string) error {
+	d, err := units.ParseDuration(s)
+	if err == nil {
+		*v.d = d
+	}
+	return err
+}
+
+func (v timeValue) Type() string { return "TIME" }

@@ -1,0 +1,252 @@
+package blockio
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/nvmepass/nvmepass/internal/slotio"
+	"github.com/nvmepass/nvmepass/internal/uapi"
+	"github.com/nvmepass/nvmepass/passthru"
+	"github.com/nvmepass/nvmepass/uringcmd"
+)
+
+// Queue is a fixed number of block reads or writes in flight.
+type Queue struct {
+	path     string
+	writable bool
+	core     *slotio.Queue
+
+	lba       uint64 // logical block size in bytes
+	blocks    uint64
+	perBuffer uint32
+	built     []uint32 // see passthru.Queue
+}
+
+// TransferError is a block command that failed.
+type TransferError struct {
+	Op     string // "read" or "write"
+	Offset uint64 // in bytes
+	Length uint32
+	Res    int32 // of the completion: a byte count, or negative an errno
+}
+
+// Error implements error.
+func (e *TransferError) Error() string {
+	if e.Res < 0 {
+		return fmt.Sprintf("block %s of %d bytes at offset %d: %v (errno %d)", e.Op, e.Length, e.Offset, syscall.Errno(-e.Res), -e.Res)
+	}
+	return fmt.Sprintf("block %s of %d bytes at offset %d: short transfer of %d bytes", e.Op, e.Length, e.Offset, e.Res)
+}
+
+// Unwrap returns the errno, nil for a short transfer.
+func (e *TransferError) Unwrap() error {
+	if e.Res < 0 {
+		return syscall.Errno(-e.Res)
+	}
+	return nil
+}
+
+// NewQueue makes a queue on the block node of dev. It takes the same settings
+// as dev.NewQueue.
+func NewQueue(dev *passthru.Device, cfg passthru.QueueConfig) (*Queue, error) {
+	q, err := newQueue(dev, &cfg)
+	if err != nil {
+		path := dev.BlockPath()
+		if path == "" {
+			path = dev.Path()
+		}
+		return nil, &passthru.OpError{Op: "make block queue on", Path: path, Err: err}
+	}
+	return q, nil
+}
+
+func newQueue(dev *passthru.Device, cfg *passthru.QueueConfig) (*Queue, error) {
+	if dev.BlockPath() == "" {
+		return nil, fmt.Errorf("the namespace has no block node (layout %s): compare the passthrough paths alone (--paths passthru,passthru-poll)", dev.Layout())
+	}
+	lba := uint64(dev.Layout().LBASize)
+	if cfg.BufferSize == 0 {
+		cfg.BufferSize = int(lba)
+	}
+	if cfg.Depth < 1 || cfg.Depth > passthru.MaxDepth {
+		return nil, fmt.Errorf("depth %d: need 1 to %d", cfg.Depth, passthru.MaxDepth)
+	}
+	if cfg.BufferSize < 0 || uint64(cfg.BufferSize)%lba != 0 {
+		return nil, fmt.Errorf("buffer size %d is not a multiple of the logical block size %d, as O_DIRECT needs", cfg.BufferSize, lba)
+	}
+	blocks := uint64(cfg.BufferSize) / lba
+	if blocks > 1<<16 || blocks > dev.Limits().Blocks {
+		return nil, fmt.Errorf("buffer size %d: need at most %d blocks of %d bytes", cfg.BufferSize, min(1<<16, dev.Limits().Blocks), lba)
+	}
+	if cfg.Poll {
+		if err := dev.Poll().Check(); err != nil {
+			return nil, err
+		}
+	}
+	q := &Queue{
+		path: dev.BlockPath(), writable: dev.Writable(), lba: lba, blocks: dev.Limits().Blocks, perBuffer: uint32(blocks),
+		built: make([]uint32, cfg.Depth),
+	}
+	file := slotio.File{Path: q.path, Writable: q.writable, Direct: true}
+	var err error
+	q.core, err = slotio.Open(file, slotio.Options(*cfg), q.prove)
+	return q, err
+}
+
+// prove reads a whole buffer, as passthru.Queue does. Media errors do not
+// matter here, so that only what blames the request is returned.
+func (q *Queue) prove(core *slotio.Queue) error {
+	q.core = core
+	clear(q.built)
+	if err := q.Read(0, 0, q.perBuffer); err != nil {
+		return err
+	}
+	c, err := core.One()
+	if err != nil {
+		return fmt.Errorf("read at the start of the namespace to prove the buffers: %w", err)
+	}
+	err = q.Err(c)
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EFAULT) || errors.Is(err, syscall.EOPNOTSUPP) {
+		return err
+	}
+	clear(core.Bufs.Slot(0))
+	return nil
+}
+
+// Settings are what the queue really uses.
+func (q *Queue) Settings() passthru.Settings {
+	s := passthru.Settings(q.core.Settings())
+	s.BlocksPerBuffer = q.perBuffer
+	return s
+}
+
+// Depth is the number of slots.
+func (q *Queue) Depth() int { return len(q.built) }
+
+// Buffer is a slot's data buffer.
+func (q *Queue) Buffer(slot int) []byte { return q.core.Bufs.Slot(slot) }
+
+// Read publishes a read of nlb logical blocks from slba.
+func (q *Queue) Read(slot int, slba uint64, nlb uint32) error {
+	return q.publish(readOp, slot, slba, nlb)
+}
+
+// Write publishes a write from the slot's buffer.
+func (q *Queue) Write(slot int, slba uint64, nlb uint32) error {
+	if !q.writable {
+		return &passthru.OpError{Op: "write to", Path: q.path, Err: fmt.Errorf("%w: set Config.Writable", passthru.ErrReadOnly)}
+	}
+	return q.publish(writeOp, slot, slba, nlb)
+}
+
+// ReadBatch publishes a read of nlb blocks for each slot, from the SLBA at the
+// same place.
+func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
+	for i, slot := range slots {
+		if err := q.publish(readOp, slot, slbas[i], nlb); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteBatch is ReadBatch for writes.
+func (q *Queue) WriteBatch(slots []int, slbas []uint64, nlb uint32) error {
+	for i, slot := range slots {
+		if err := q.Write(slot, slbas[i], nlb); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	readOp  = 1
+	writeOp = 2
+)
+
+func (q *Queue) publish(op uint32, slot int, slba uint64, nlb uint32) error {
+	if kind := op<<24 | nlb; uint(slot) < uint(len(q.built)) && q.built[slot] == kind && slba <= q.blocks-uint64(nlb) && !q.core.Ring.Busy(slot) {
+		q.core.Ring.Entry(slot).Off = slba * q.lba
+		return q.core.Ring.Publish(slot)
+	}
+	return q.build(op, slot, slba, nlb)
+}
+
+func (q *Queue) build(op uint32, slot int, slba uint64, nlb uint32) error {
+	name := map[uint32]string{readOp: "block read", writeOp: "block write"}[op]
+	if err := q.core.CheckSlot(slot); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	switch {
+	case nlb == 0 || nlb > q.perBuffer:
+		return fmt.Errorf("%s: %d blocks: the slot's buffer of %d bytes holds 1 to %d", name, nlb, q.core.Bufs.SlotSize(), q.perBuffer)
+	case slba >= q.blocks || uint64(nlb) > q.blocks-slba:
+		return fmt.Errorf("%s: %d blocks from %#x are beyond the namespace's %d blocks", name, nlb, slba, q.blocks)
+	}
+	length := nlb * uint32(q.lba)
+	e := uringcmd.SQE{Opcode: uapi.OpRead, Off: slba * q.lba, Addr: q.core.Bufs.Addr(slot), Len: length}
+	e.FD, e.Flags = q.core.Target()
+	if op == writeOp {
+		e.Opcode = uapi.OpWrite
+	}
+	if index, ok := q.core.Bufs.Fixed(slot, int(length)); ok {
+		e.BufIndex = index
+		e.Opcode = uapi.OpReadFixed
+		if op == writeOp {
+			e.Opcode = uapi.OpWriteFixed
+		}
+	}
+	*q.core.Ring.Entry(slot) = e
+	q.built[slot] = op<<24 | nlb
+	return q.core.Ring.Publish(slot)
+}
+
+// Submit sends everything published and waits; see uringcmd.Ring.Submit.
+func (q *Queue) Submit(wait int) error { return q.core.Ring.Submit(wait) }
+
+// Take takes up to len(dst) completions that are there already.
+func (q *Queue) Take(dst []uringcmd.Completion) int { return q.core.Ring.Reap(dst) }
+
+// Ready counts the completions that Take would find.
+func (q *Queue) Ready() int { return q.core.Ring.Ready() }
+
+// Reap sends everything published and collects at least atLeast completions.
+func (q *Queue) Reap(atLeast int, dst []uringcmd.Completion) (int, error) {
+	return q.core.Reap(atLeast, dst)
+}
+
+// InFlight counts published commands that were not reaped yet.
+func (q *Queue) InFlight() int { return q.core.Ring.InFlight() }
+
+// Stats counts what happened on the queue's ring.
+func (q *Queue) Stats() uringcmd.Stats { return q.core.Ring.Stats() }
+
+// Err is nil if the whole length was transferred, else *TransferError. Call it
+// before the slot is used again.
+func (q *Queue) Err(c uringcmd.Completion) error {
+	e := q.core.Ring.Entry(c.Slot)
+	if c.Res >= 0 && uint32(c.Res) == e.Len {
+		return nil
+	}
+	op := "read"
+	if e.Opcode == uapi.OpWrite || e.Opcode == uapi.OpWriteFixed {
+		op = "write"
+	}
+	return &TransferError{Op: op, Offset: e.Off, Length: e.Len, Res: c.Res}
+}
+
+// OKResult is the Completion.Res of a transfer of a whole buffer; shorter
+// commands go through Err.
+func (q *Queue) OKResult() int32 { return int32(q.core.Bufs.SlotSize()) }
+
+// CheckGuards reports a byte outside the buffers that was written to.
+func (q *Queue) CheckGuards() error { return q.core.CheckGuards() }
+
+// Close waits for all commands in flight and frees the queue; see
+// passthru.Queue.Close.
+func (q *Queue) Close() error {
+	clear(q.built)
+	return q.core.Close()
+}

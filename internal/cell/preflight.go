@@ -1,0 +1,130 @@
+package cell
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/passthru"
+)
+
+// Set is the devices of one comparison, open and checked.
+type Set struct {
+	cfg     compare.Config
+	devices map[string]*passthru.Device
+}
+
+// Open opens the devices of cfg for reading and checks that every planned cell
+// can run: nodes, poll queues, block size, processor. A block size of 0 becomes
+// one logical block, which is written to cfg. Nothing has been read or written
+// when Open fails, beyond Identify.
+func Open(cfg *compare.Config) (*Set, error) {
+	s := &Set{devices: map[string]*passthru.Device{}}
+	if err := s.open(cfg); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.cfg = *cfg
+	return s, nil
+}
+
+func (s *Set) open(cfg *compare.Config) error {
+	for _, path := range cfg.Devices {
+		if s.devices[path] != nil {
+			continue
+		}
+		d, err := passthru.Open(path, nil)
+		if err != nil {
+			return err
+		}
+		s.devices[path] = d
+	}
+	if err := s.chooseBlockSize(cfg); err != nil {
+		return err
+	}
+	for _, path := range cfg.Devices {
+		if err := check(s.devices[path], cfg); err != nil {
+			return &passthru.OpError{Op: "compare on", Path: path, Err: err}
+		}
+	}
+	return checkCPU(cfg)
+}
+
+func (s *Set) chooseBlockSize(cfg *compare.Config) error {
+	if cfg.BlockSize != 0 {
+		return nil
+	}
+	for _, path := range cfg.Devices {
+		unit := int(s.devices[path].Layout().UnderPRACT().Unit())
+		if cfg.BlockSize != 0 && cfg.BlockSize != unit {
+			return &compare.UsageError{Flag: "--bs", Problem: fmt.Sprintf("the devices have logical blocks of %d and %d bytes", cfg.BlockSize, unit), Remedy: "give one size that is a multiple of both"}
+		}
+		cfg.BlockSize = unit
+	}
+	return nil
+}
+
+// check looks at one device for all paths that cfg asks for.
+func check(d *passthru.Device, cfg *compare.Config) error {
+	host := d.Layout().UnderPRACT()
+	lim := d.Limits()
+	for _, p := range cfg.Paths {
+		if p.Polled() {
+			if err := d.Poll().Check(); err != nil {
+				return fmt.Errorf("%s: %w; or compare without polling: --paths block,passthru", p, err)
+			}
+		}
+		if p.Passthru() {
+			blocks, err := host.Blocks(uint64(cfg.BlockSize))
+			if err != nil {
+				return fmt.Errorf("--bs %d: %s: %w", cfg.BlockSize, p, err)
+			}
+			if lim.MaxTransfer != 0 && uint64(cfg.BlockSize) > lim.MaxTransfer || blocks > uint64(lim.MaxBlocks) {
+				return fmt.Errorf("--bs %d: %s: one command moves at most %d bytes on this device (MDTS %d, kernel max_hw_sectors %d; 0 is no limit), and passthrough is never split: use --bs %d or less",
+					cfg.BlockSize, p, lim.MaxTransfer, lim.MDTS, lim.MaxHWSectors, uint64(lim.MaxBlocks)*uint64(host.Unit()))
+			}
+			if blocks > lim.Blocks {
+				return fmt.Errorf("--bs %d: %s: the namespace has %d blocks of %d bytes", cfg.BlockSize, p, lim.Blocks, host.Unit())
+			}
+			continue
+		}
+		if d.BlockPath() == "" {
+			return fmt.Errorf("%s: the namespace has no block node (layout %s): use --paths passthru,passthru-poll", p, d.Layout())
+		}
+		lba := int(d.Layout().LBASize)
+		if cfg.BlockSize%lba != 0 {
+			return fmt.Errorf("--bs %d: %s: O_DIRECT needs a multiple of the logical block size %d", cfg.BlockSize, p, lba)
+		}
+		if n := uint64(cfg.BlockSize / lba); n > lim.Blocks {
+			return fmt.Errorf("--bs %d: %s: the namespace has %d blocks of %d bytes", cfg.BlockSize, p, lim.Blocks, lba)
+		}
+	}
+	return nil
+}
+
+func checkCPU(cfg *compare.Config) error {
+	if cfg.CPU == nil {
+		return nil
+	}
+	cpus, err := sys.AllowedCPUs()
+	if err != nil {
+		return fmt.Errorf("find the CPUs that this process may use: %w", err)
+	}
+	if !slices.Contains(cpus, *cfg.CPU) {
+		return &compare.UsageError{Flag: "--cpu", Value: fmt.Sprint(*cfg.CPU), Problem: fmt.Sprintf("this process may use %v", cpus), Remedy: "choose one of them"}
+	}
+	return nil
+}
+
+// Device is the open device that was given as path.
+func (s *Set) Device(path string) *passthru.Device { return s.devices[path] }
+
+// Close closes all devices.
+func (s *Set) Close() error {
+	var errs []error
+	for _, d := range s.devices {
+		errs = append(errs, d.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,259 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// minQEMU is the first release whose -device takes JSON; the namespace options need 7.0.
+const minQEMUMajor = 7
+
+// accelerator is QEMU's -accel together with the processor that goes with it.
+type accelerator string
+
+const (
+	accelKVM accelerator = "kvm"
+	accelTCG accelerator = "tcg"
+)
+
+func (a accelerator) args() []string {
+	if a == accelKVM {
+		return []string{"-accel", "kvm", "-cpu", "host"}
+	}
+	return []string{"-accel", "tcg,thread=multi", "-cpu", "Nehalem,-cx16"}
+}
+
+// machine is all that QEMU's command line depends on. The fields with a path name files that QEMU opens, usually
+// /dev/fd/N for a file that has no name any more.
+type machine struct {
+	accel     accelerator
+	cpus      int
+	memoryMiB int
+	kernel    string
+	initrd    string
+	cmdline   string
+	consoleFD int
+	linkFD    int
+	shared    string
+	drives    []attachedDrive
+}
+
+// attachedDrive is one controller pair or controller with the images of its namespaces; the images of a null drive are empty.
+type attachedDrive struct {
+	Drive
+	images []image
+}
+
+// image is the backing store of one namespace.
+type image struct {
+	path string
+	size int64
+}
+
+// firstSlot is the PCI slot of the first controller; the slots before it hold what QEMU places by itself.
+const firstSlot = 4
+
+// args returns QEMU's argument list.
+func (m machine) args() []string {
+	a := append([]string{"-M", "q35"}, m.accel.args()...)
+	a = append(a,
+		"-smp", strconv.Itoa(m.cpus),
+		"-m", strconv.Itoa(m.memoryMiB),
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-kernel", m.kernel,
+		"-initrd", m.initrd,
+		"-append", m.cmdline,
+		"-chardev", "socket,id=console,fd="+strconv.Itoa(m.consoleFD),
+		"-serial", "chardev:console",
+		"-chardev", "socket,id=link,fd="+strconv.Itoa(m.linkFD),
+		"-serial", "chardev:link",
+		"-object", jsonArg("qom-type", "memory-backend-file", "id", "shared", "mem-path", m.shared, "size", sharedSize, "share", true),
+		"-device", jsonArg("driver", "ivshmem-plain", "id", "bulk", "memdev", "shared", "addr", "3"),
+	)
+	slot := firstSlot
+	for i, d := range m.drives {
+		a = append(a, d.args(i, slot)...)
+		slot += d.controllers()
+	}
+	return a
+}
+
+// args returns the arguments of drive number i, whose first controller sits in PCI slot slot.
+func (d attachedDrive) args(i, slot int) []string {
+	var a []string
+	bus := fmt.Sprintf("nvme%d", i)
+	controller := func(id string, slot int, subsys string) {
+		props := []any{"driver", "nvme", "id", id, "serial", d.Serial, "mdts", max(d.MDTS, 0), "max_ioqpairs", d.Queues,
+			"msix_qsize", d.Queues + 1, "addr", fmt.Sprintf("%x", slot)}
+		if subsys != "" {
+			props = append(props, "subsys", subsys)
+		}
+		a = append(a, "-device", jsonArg(props...))
+	}
+	if d.Multipath {
+		subsys := bus + "s"
+		a = append(a, "-device", jsonArg("driver", "nvme-subsys", "id", subsys))
+		controller(bus, slot, subsys)
+		controller(bus+"p", slot+1, subsys)
+	} else {
+		controller(bus, slot, "")
+	}
+	for n := range d.Namespaces {
+		node, args := d.blockdevs(fmt.Sprintf("%sn%d", bus, n), n)
+		a = append(a, args...)
+		props := []any{"driver", "nvme-ns", "bus", bus, "drive", node, "nsid", d.nsid(n), "shared", d.Multipath,
+			"logical_block_size", d.LBA, "physical_block_size", d.LBA}
+		if d.Metadata > 0 {
+			props = append(props, "ms", d.Metadata, "mset", toInt(d.Extended), "pi", d.PI, "pif", d.PIF, "pil", toInt(d.PIFirst))
+		}
+		if d.Zoned {
+			capacity := d.ZoneCapacity
+			if capacity == 0 {
+				capacity = d.ZoneSize
+			}
+			props = append(props, "zoned", true, "zoned.zone_size", d.ZoneSize, "zoned.zone_capacity", capacity,
+				"zoned.max_open", d.MaxOpen, "zoned.max_active", max(d.MaxActive, d.MaxOpen))
+		}
+		a = append(a, "-device", jsonArg(props...))
+	}
+	return a
+}
+
+// blockdevs returns the block nodes of namespace n and the name of the top one. id makes the names unique.
+func (d attachedDrive) blockdevs(id string, n int) (top string, args []string) {
+	add := func(props ...any) { args = append(args, "-blockdev", jsonArg(props...)) }
+	top = id
+	if d.Backend == BackendNull {
+		// Protection information is checked on reads, so that a drive with it has to return something that passes.
+		props := []any{"driver", "null-co", "node-name", top, "size", d.Size, "read-zeroes", d.Zeroes || d.PI > 0}
+		if d.Latency > 0 {
+			props = append(props, "latency-ns", d.Latency.Nanoseconds())
+		}
+		add(props...)
+	} else {
+		img := d.images[n]
+		file := object("driver", "file", "filename", img.path, "locking", "off", "discard", "unmap")
+		if d.Format == FormatQcow2 {
+			add("driver", "qcow2", "node-name", top, "discard", "unmap", "file", file)
+		} else {
+			file.set("node-name", top)
+			args = append(args, "-blockdev", file.String())
+		}
+	}
+	if d.ReadErrors.Count > 0 || d.WriteErrors.Count > 0 {
+		var rules []any
+		for _, r := range []struct {
+			kind string
+			at   ErrorSectors
+		}{{"read", d.ReadErrors}, {"write", d.WriteErrors}} {
+			for i := range r.at.Count {
+				rules = append(rules, object("event", "none", "iotype", r.kind, "errno", 5, "sector", r.at.First+int64(i), "once", false))
+			}
+		}
+		add("driver", "blkdebug", "node-name", id+"e", "image", top, "inject-error", rules)
+		top = id + "e"
+	}
+	if d.IOPS > 0 || d.Bandwidth > 0 {
+		limits := object()
+		if d.IOPS > 0 {
+			limits.set("iops-total", d.IOPS)
+		}
+		if d.Bandwidth > 0 {
+			limits.set("bps-total", d.Bandwidth)
+		}
+		args = append(args, "-object", jsonArg("qom-type", "throttle-group", "id", id+"g", "limits", limits))
+		add("driver", "throttle", "node-name", id+"t", "throttle-group", id+"g", "file", top)
+		top = id + "t"
+	}
+	return top, args
+}
+
+func toInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// jsonObject is a JSON object that keeps the order of its members, so that command lines can be compared.
+type jsonObject struct {
+	keys   []string
+	values []any
+}
+
+// object builds a jsonObject from keys and values in turn.
+func object(kv ...any) *jsonObject {
+	o := &jsonObject{}
+	for i := 0; i+1 < len(kv); i += 2 {
+		o.set(kv[i].(string), kv[i+1])
+	}
+	return o
+}
+
+func (o *jsonObject) set(key string, value any) {
+	o.keys = append(o.keys, key)
+	o.values = append(o.values, value)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o *jsonObject) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, k := range o.keys {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(k)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(o.values[i])
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}
+
+// String returns the JSON text. The values are strings, numbers, truth values and objects, which never fail to encode.
+func (o *jsonObject) String() string {
+	b, err := o.MarshalJSON()
+	if err != nil {
+		return "{}"
+	}
+	return string(b)
+}
+
+func jsonArg(kv ...any) string { return object(kv...).String() }
+
+var qemuVersionText = regexp.MustCompile(`version (\d+)\.(\d+)(?:\.(\d+))?`)
+
+// qemuVersion runs path with --version and returns what it prints, such as 7.2.22. A QEMU too old for the lab is an error.
+func qemuVersion(ctx context.Context, path string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s --version: %w: %s", ErrNoQEMU, path, err, strings.TrimSpace(string(out)))
+	}
+	m := qemuVersionText.FindStringSubmatch(string(out))
+	if m == nil {
+		return "", fmt.Errorf("%w: %s --version printed %.80q, which names no version", ErrNoQEMU, path, out)
+	}
+	if major, err := strconv.Atoi(m[1]); err != nil || major < minQEMUMajor {
+		return "", fmt.Errorf("%w: %s is version %s.%s, the lab needs %d.0 or later", ErrNoQEMU, path, m[1], m[2], minQEMUMajor)
+	}
+	return strings.TrimPrefix(m[0], "version "), nil
+}

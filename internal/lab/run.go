@@ -1,0 +1,450 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/nvmepass/nvmepass/internal/sys"
+)
+
+// Run boots a guest, runs the program in it and returns when QEMU has ended. The error is nil when the program ran to its
+// end, whatever its exit code.
+//
+// Cancelling ctx interrupts the program (SIGINT). Its exit code is returned as usual when it ends within Config.Grace;
+// otherwise the guest is killed, and the error wraps the context's.
+func Run(ctx context.Context, cfg Config) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	p, err := newPlan(cfg)
+	if err != nil {
+		return Result{}, err
+	}
+	qemu, err := findQEMU(p.cfg.QEMU)
+	if err != nil {
+		return Result{}, err
+	}
+	version, err := qemuVersion(ctx, qemu)
+	if err != nil {
+		return Result{}, err
+	}
+	accels, note, err := accelerators(p.cfg.Accel)
+	if err != nil {
+		return Result{}, err
+	}
+	p.note(note)
+	deadline := time.Now().Add(p.cfg.Timeout)
+	for i, a := range accels {
+		g := &guest{plan: p, qemu: qemu, accel: a, deadline: deadline}
+		res, err := g.run(ctx)
+		res.Kernel, res.QEMU, res.Accel = p.kernel, version, string(a)
+		if err != nil && !g.hello.Load() && a == accelKVM && i+1 < len(accels) && ctx.Err() == nil && !errors.Is(err, ErrTimeout) {
+			reason, _, _ := strings.Cut(err.Error(), "\n")
+			p.note(fmt.Sprintf("KVM did not work (%s): starting again with TCG", reason))
+			continue
+		}
+		return res, err
+	}
+	return Result{}, configError("no accelerator to try")
+}
+
+func (p *plan) note(s string) {
+	if s != "" {
+		// Notes are for people; a writer that fails does not stop the run.
+		_, _ = fmt.Fprintf(p.cfg.Notes, "lab: %s\n", s)
+	}
+}
+
+// guest is one start of QEMU.
+type guest struct {
+	*plan
+	qemu     string
+	accel    accelerator
+	deadline time.Time
+
+	proc    *process
+	link    *os.File
+	shared  *os.File
+	console tailBuffer
+
+	hello  atomic.Bool
+	ready  chan struct{}
+	exited chan exitStatus
+	failed chan error
+
+	filesPipe *io.PipeWriter
+	filesDone chan error
+}
+
+// exitStatus is how the program ended.
+type exitStatus struct{ code, signal int }
+
+// run starts QEMU and sees it through to its end.
+func (g *guest) run(ctx context.Context) (res Result, err error) {
+	var files openFiles
+	defer files.close()
+	m, err := g.prepare(ctx, &files)
+	if err != nil {
+		return Result{}, err
+	}
+	console, err := g.channel(&files)
+	if err != nil {
+		return Result{}, err
+	}
+	defer console.Close()
+	m.consoleFD = files.fd()
+	if g.link, err = g.channel(&files); err != nil {
+		return Result{}, err
+	}
+	defer g.link.Close()
+	m.linkFD = files.fd()
+	if g.shared, err = unnamedFile(true); err != nil {
+		return Result{}, err
+	}
+	m.shared = files.add(g.shared)
+	if err := g.shared.Truncate(sharedSize); err != nil {
+		return Result{}, fmt.Errorf("lab: shared memory of %d bytes: %w", sharedSize, err)
+	}
+
+	g.ready, g.exited, g.failed = make(chan struct{}), make(chan exitStatus, 1), make(chan error, 4)
+	start := time.Now()
+	if g.proc, err = startProcess(g.qemu, m.args(), files.files); err != nil {
+		return Result{}, fmt.Errorf("%w: start %s: %w", ErrNoQEMU, g.qemu, err)
+	}
+	// QEMU has its own copies of the channels' far ends; ours would hide that it is gone.
+	files.files[m.consoleFD-3].Close()
+	files.files[m.linkFD-3].Close()
+
+	consoleDone := make(chan struct{})
+	go func() {
+		defer close(consoleDone)
+		var w io.Writer = &g.console
+		if g.cfg.Console != nil {
+			w = io.MultiWriter(&g.console, g.cfg.Console)
+		}
+		// A console writer that fails must not block the guest, which would wait for its log to drain.
+		if _, err := io.Copy(w, console); err != nil {
+			_, _ = io.Copy(&g.console, console)
+		}
+	}()
+	linkDone := make(chan struct{})
+	go func() {
+		defer close(linkDone)
+		g.serve()
+	}()
+
+	res, err = g.watch(ctx, start, linkDone)
+	stopErr := g.proc.stop()
+	// The readers end with QEMU, unless a writer of the caller blocks; then they are left behind.
+	for _, c := range []chan struct{}{linkDone, consoleDone} {
+		select {
+		case <-c:
+		case <-time.After(2 * time.Second):
+		}
+	}
+	if err == nil {
+		err = stopErr
+	}
+	return res, g.explain(err)
+}
+
+// channel makes a socket pair, hands one end to QEMU and returns the other.
+func (g *guest) channel(files *openFiles) (*os.File, error) {
+	a, b, err := sys.SocketPair()
+	if err != nil {
+		return nil, fmt.Errorf("lab: socket pair: %w", err)
+	}
+	files.add(os.NewFile(uintptr(b), "lab-guest-end"))
+	return os.NewFile(uintptr(a), "lab-host-end"), nil
+}
+
+// prepare writes the initramfs and opens the drives' images.
+func (g *guest) prepare(ctx context.Context, files *openFiles) (machine, error) {
+	m := machine{accel: g.accel, cpus: g.cfg.CPUs, memoryMiB: g.cfg.MemoryMiB, kernel: g.kernel.Path, cmdline: g.cmdline}
+	initrd, err := unnamedFile(true)
+	if err != nil {
+		return m, err
+	}
+	m.initrd = files.add(initrd)
+	if err := g.files.writeTo(initrd); err != nil {
+		return m, fmt.Errorf("lab: write the initramfs: %w", err)
+	}
+	st, err := initrd.Stat()
+	if err != nil {
+		return m, err
+	}
+	// The kernel holds the archive and its contents at the same time while it unpacks.
+	if need := int(2*st.Size()>>20) + 96; need > g.cfg.MemoryMiB {
+		return m, configError("%d MiB of memory: binaries and files of %d MiB need %d", g.cfg.MemoryMiB, st.Size()>>20, need)
+	}
+	for _, d := range g.drives {
+		images, err := openImages(ctx, d, files)
+		if err != nil {
+			return m, err
+		}
+		m.drives = append(m.drives, attachedDrive{Drive: d, images: images})
+	}
+	return m, nil
+}
+
+// watch waits for the run to end, one way or the other, and enforces every bound.
+func (g *guest) watch(ctx context.Context, start time.Time, linkDone <-chan struct{}) (Result, error) {
+	var res Result
+	hello := time.NewTimer(min(g.helloTimeout(g.accel), time.Until(g.deadline)))
+	defer hello.Stop()
+	deadline := time.NewTimer(time.Until(g.deadline))
+	defer deadline.Stop()
+	var kill <-chan time.Time
+	var killErr error
+	ready, done := g.ready, ctx.Done()
+	started := start
+	for {
+		select {
+		case <-ready:
+			ready = nil
+			started = time.Now()
+			res.BootTime = started.Sub(start)
+		case st := <-g.exited:
+			res.ExitCode, res.Signal = st.code, st.signal
+			res.RunTime = time.Since(started)
+			if killErr != nil && errors.Is(killErr, ErrTimeout) {
+				return res, killErr
+			}
+			// The guest powers off by itself once it knows that everything arrived.
+			g.proc.waitFor(10 * time.Second)
+			return res, nil
+		case err := <-g.failed:
+			return res, err
+		case <-linkDone:
+			// Whatever came last may still wait in the channels.
+			select {
+			case st := <-g.exited:
+				res.ExitCode, res.Signal = st.code, st.signal
+				res.RunTime = time.Since(started)
+				return res, killErr
+			case err := <-g.failed:
+				return res, err
+			default:
+			}
+			g.proc.waitFor(5 * time.Second)
+			return res, g.gone()
+		case <-hello.C:
+			if !g.hello.Load() {
+				return res, fmt.Errorf("%w: its init said nothing for %v under %s; try another kernel, accelerator tcg, or a longer HelloTimeout",
+					ErrNoAnswer, time.Since(start).Round(time.Second), g.accel)
+			}
+		case <-done:
+			done = nil
+			res.Interrupted = true
+			if !g.hello.Load() || ready != nil {
+				return res, fmt.Errorf("lab: interrupted while the guest was starting: %w", context.Cause(ctx))
+			}
+			g.send(frameSignal, uint32s(uint32(syscall.SIGINT)))
+			kill = time.After(g.cfg.Grace)
+			killErr = fmt.Errorf("lab: the program did not end within %v of SIGINT and was killed: %w", g.cfg.Grace, context.Cause(ctx))
+		case <-deadline.C:
+			killErr = fmt.Errorf("%w after %v; raise the timeout, or find out what the program waits for: it got SIGQUIT, which makes a Go program print its goroutines",
+				ErrTimeout, g.cfg.Timeout)
+			if ready != nil {
+				return res, killErr
+			}
+			g.send(frameSignal, uint32s(uint32(syscall.SIGQUIT)))
+			kill = time.After(3 * time.Second)
+		case <-kill:
+			return res, killErr
+		}
+	}
+}
+
+// gone explains why QEMU ended without an exit code of the program.
+func (g *guest) gone() error {
+	if line := panicLine(g.console.String()); line != "" {
+		return fmt.Errorf("%w before the program's exit code was known: %s", ErrPanic, line)
+	}
+	select {
+	case <-g.proc.done:
+	default:
+		return fmt.Errorf("%w: QEMU closed the link", ErrNoAnswer)
+	}
+	if !g.hello.Load() {
+		said := strings.TrimSpace(g.proc.stderr.String())
+		if said == "" {
+			said = "no message"
+		}
+		if g.proc.err != nil {
+			return fmt.Errorf("%w: QEMU ended at once (%w): %s", ErrNoAnswer, g.proc.err, said)
+		}
+		return fmt.Errorf("%w: the guest switched itself off before its init ran (QEMU: %s)", ErrNoAnswer, said)
+	}
+	return fmt.Errorf("%w: the guest switched itself off, or QEMU was killed (%v)", ErrNoAnswer, g.proc.err)
+}
+
+// panicLine returns the line of a kernel log that tells why it panicked, or "" when it did not.
+func panicLine(console string) string {
+	i := strings.Index(console, "Kernel panic")
+	if i < 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(console[i:], "\n")
+	return strings.TrimSpace(line)
+}
+
+// explain adds the console and QEMU's own words to an error that is about the guest.
+func (g *guest) explain(err error) error {
+	var guestErr *GuestError
+	switch {
+	case errors.As(err, &guestErr):
+		guestErr.Console = g.console.String()
+		return err
+	case errors.Is(err, ErrPanic), errors.Is(err, ErrNoAnswer), errors.Is(err, ErrTimeout):
+		said := strings.TrimSpace(g.proc.stderr.String())
+		if said != "" && !strings.Contains(err.Error(), said) {
+			said = "\nQEMU: " + said
+		} else {
+			said = ""
+		}
+		return &consoleError{err: err, text: said + consoleTail(g.console.String())}
+	default:
+		return err
+	}
+}
+
+// consoleError adds text to an error without changing its identity.
+type consoleError struct {
+	err  error
+	text string
+}
+
+// Error implements error.
+func (e *consoleError) Error() string { return e.err.Error() + e.text }
+
+// Unwrap returns the error proper.
+func (e *consoleError) Unwrap() error { return e.err }
+
+// fail reports the first of several failures.
+func (g *guest) fail(err error) {
+	select {
+	case g.failed <- err:
+	default:
+	}
+}
+
+// send writes a frame to the guest. A link that is gone shows as its reader's end.
+func (g *guest) send(t frameType, payload []byte) {
+	_, _ = g.link.Write(appendFrame(nil, t, payload))
+}
+
+// serve reads the guest's frames until the link ends.
+func (g *guest) serve() {
+	r := bufio.NewReaderSize(g.link, 64<<10)
+	var buf []byte
+	defer func() {
+		if g.filesPipe != nil {
+			_ = g.filesPipe.CloseWithError(io.ErrUnexpectedEOF)
+		}
+	}()
+	for {
+		t, payload, slot, err := readFrame(r, &buf)
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, os.ErrClosed) {
+				g.fail(err)
+			}
+			return
+		}
+		if slot >= 0 {
+			if _, err := g.shared.ReadAt(payload, int64(slot)*slotSize); err != nil {
+				g.fail(fmt.Errorf("lab: shared memory slot %d: %w", slot, err))
+				return
+			}
+			g.send(frameFree, uint32s(uint32(slot)))
+		}
+		if !g.handle(t, payload) {
+			return
+		}
+	}
+}
+
+// handle acts on one frame and reports whether to go on.
+func (g *guest) handle(t frameType, payload []byte) bool {
+	switch t {
+	case frameHello:
+		if v, ok := uint32At(payload, 0); !ok || v != protocolVersion {
+			g.fail(&GuestError{Message: fmt.Sprintf("speaks version %d of the link, this program %d; use the same build on both sides", v, protocolVersion)})
+			return false
+		}
+		g.hello.Store(true)
+	case frameReady:
+		select {
+		case <-g.ready:
+		default:
+			close(g.ready)
+		}
+	case frameNote:
+		g.note(string(payload))
+	case frameStdout:
+		return g.write("stdout", g.cfg.Stdout, payload)
+	case frameStderr:
+		return g.write("stderr", g.cfg.Stderr, payload)
+	case frameFiles:
+		return g.takeFiles(payload)
+	case frameFail:
+		g.fail(&GuestError{Message: string(payload)})
+		return false
+	case frameExit:
+		code, ok := uint32At(payload, 0)
+		signal, ok2 := uint32At(payload, 1)
+		if !ok || !ok2 {
+			g.fail(fmt.Errorf("lab: link out of step: exit frame of %d bytes", len(payload)))
+			return false
+		}
+		if g.filesPipe != nil {
+			// The reader ends at the stream's own end; an error has been reported already.
+			_ = g.filesPipe.Close()
+			if err := <-g.filesDone; err != nil {
+				g.fail(err)
+				return false
+			}
+			g.filesPipe = nil
+		}
+		g.exited <- exitStatus{code: int(int32(code)), signal: int(signal)}
+		g.send(frameBye, nil)
+	default:
+		g.fail(fmt.Errorf("lab: link out of step: frame of unknown type %q", t))
+		return false
+	}
+	return true
+}
+
+func (g *guest) write(name string, w io.Writer, p []byte) bool {
+	if _, err := w.Write(p); err != nil {
+		g.fail(fmt.Errorf("lab: write the program's %s: %w", name, err))
+		return false
+	}
+	return true
+}
+
+// takeFiles feeds a piece of the tar stream to its reader.
+func (g *guest) takeFiles(p []byte) bool {
+	if g.filesPipe == nil {
+		r, w := io.Pipe()
+		g.filesPipe, g.filesDone = w, make(chan error, 1)
+		go func() {
+			err := unpackOut(r, g.cfg.OutDir, g.collect)
+			_ = r.CloseWithError(err)
+			g.filesDone <- err
+		}()
+	}
+	if _, err := g.filesPipe.Write(p); err != nil {
+		g.fail(err)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,105 @@
+// Package nvmeioctl sends NVMe commands through the driver's synchronous
+// ioctls, which work on controller, generic and block nodes alike and without
+// io_uring.
+package nvmeioctl
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/uapi"
+	"github.com/nvmepass/nvmepass/nvme"
+)
+
+// MaxData bounds the data of one command in bytes; the kernel's own limit for
+// passthrough is lower.
+const MaxData = 8 << 20
+
+// NSID asks a namespace node which namespace it is.
+func NSID(fd int) (uint32, error) {
+	id, err := sys.Ioctl(fd, uapi.NVMeIoctlID, nil)
+	if err != nil {
+		return 0, fmt.Errorf("ask for the namespace ID (NVME_IOCTL_ID): %w", err)
+	}
+	return uint32(id), nil
+}
+
+// NSIDOf opens a node read-only to ask for its namespace ID.
+func NSIDOf(path string) (uint32, error) {
+	fd, err := sys.OpenDevice(path, false, false)
+	if err != nil {
+		return 0, fmt.Errorf("open %s: %w", path, err)
+	}
+	id, err := NSID(fd)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return id, errors.Join(err, sys.Close(fd))
+}
+
+// Admin sends an admin command and waits for it. data, at most MaxData bytes,
+// is copied to or from memory of the kernel's liking by the direction of the
+// opcode; it sets DataLen. result is the completion's 64 bits (32 on kernels
+// before 5.5). An NVMe status is an error of type *nvme.StatusError.
+func Admin(fd int, cmd nvme.Command, data []byte) (result uint64, err error) {
+	return send(fd, uapi.NVMeIoctlAdmin64Cmd, uapi.NVMeIoctlAdminCmd, cmd, nvme.SetAdmin, data)
+}
+
+// IO sends an I/O command; see Admin.
+func IO(fd int, cmd nvme.Command, set nvme.CommandSet, data []byte) (result uint64, err error) {
+	return send(fd, uapi.NVMeIoctlIO64Cmd, uapi.NVMeIoctlIOCmd, cmd, set, data)
+}
+
+func send(fd int, req64, req32 uint32, cmd nvme.Command, set nvme.CommandSet, data []byte) (uint64, error) {
+	if len(data) > MaxData {
+		return 0, fmt.Errorf("%s by ioctl: %d bytes of data: the limit is %d; split the command", cmd.Opcode.Name(set), len(data), MaxData)
+	}
+	cmd.DataLen, cmd.Addr = uint32(len(data)), 0
+	var buf []byte
+	if len(data) > 0 {
+		// Off the Go heap: the kernel gets the address as a number, which
+		// keeps nothing alive and in place.
+		var err error
+		if buf, err = sys.MapAnonymous(len(data), false); err != nil {
+			return 0, fmt.Errorf("%s by ioctl: map %d bytes: %w", cmd.Opcode.Name(set), len(data), err)
+		}
+		defer func() { _ = sys.Unmap(buf) }()
+		if cmd.IsWrite() {
+			copy(buf, data)
+		}
+		cmd.Addr = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(buf))))
+	}
+	var wire uapi.NVMePassthruCmd64
+	image := unsafe.Slice((*byte)(unsafe.Pointer(&wire)), unsafe.Sizeof(wire))
+	if err := cmd.Image(image); err != nil {
+		return 0, err
+	}
+	status, err := sys.Ioctl(fd, req64, unsafe.Pointer(&wire))
+	result := wire.Result
+	if errors.Is(err, syscall.ENOTTY) {
+		status, err = sys.Ioctl(fd, req32, unsafe.Pointer(&wire))
+		result = uint64(wire.Rsvd2)
+	}
+	runtime.KeepAlive(&wire)
+	if err != nil {
+		return 0, fmt.Errorf("%s by ioctl: %w%s", cmd.Opcode.Name(set), err, advice(err))
+	}
+	if status != 0 {
+		return result, nvme.NewStatusError(&cmd, set, nvme.Status(status), result)
+	}
+	if buf != nil && !cmd.IsWrite() {
+		copy(data, buf)
+	}
+	return result, nil
+}
+
+func advice(err error) string {
+	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
+		return " (this command needs CAP_SYS_ADMIN on this kernel: run as root)"
+	}
+	return ""
+}

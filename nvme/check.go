@@ -1,0 +1,197 @@
+package nvme
+
+import "math"
+
+// kind is what a command needs in lengths and ranges.
+type kind uint8
+
+const (
+	kindFree       kind = iota // nothing known
+	kindNone                   // neither blocks nor data
+	kindBlocks                 // blocks, no data
+	kindBlocksData             // blocks with their data
+	kindAppend                 // zone append: as blocks with data, slba is a zone
+	kindRanges                 // a list of ranges, each of a fixed size
+	kindDwords                 // data of a zero-based number of dwords
+	kindBytes                  // data of at most a number of bytes
+	kindPage                   // one 4096-byte page
+)
+
+// shape is a kind with what it needs to be checked.
+type shape struct {
+	kind kind
+	// cdw10 and up: where the count is.
+	word uint8
+}
+
+// shapeOf says what is known of a command.
+func shapeOf(set CommandSet, op Opcode) shape {
+	switch set {
+	case SetNVM, SetZNS:
+		switch op {
+		case OpFlush:
+			return shape{kind: kindNone}
+		case OpRead, OpWrite, OpCompare:
+			return shape{kind: kindBlocksData}
+		case OpVerify, OpWriteZeroes, OpWriteUncorrectable:
+			return shape{kind: kindBlocks}
+		case OpZoneAppend:
+			return shape{kind: kindAppend}
+		case OpDSM, OpCopy:
+			return shape{kind: kindRanges}
+		case OpIOMgmtRecv:
+			return shape{kind: kindDwords, word: 11}
+		case OpZoneMgmtRecv:
+			return shape{kind: kindDwords, word: 12}
+		}
+	case SetKV:
+		switch op {
+		case OpKVStore, OpKVRetrieve, OpKVList:
+			return shape{kind: kindBytes, word: 10}
+		case OpFlush, OpKVDelete, OpKVExist:
+			return shape{kind: kindNone}
+		}
+	case SetAdmin:
+		switch op {
+		case AdminIdentify:
+			return shape{kind: kindPage}
+		case AdminGetLogPage:
+			return shape{kind: kindDwords, word: 10}
+		}
+	}
+	return shape{}
+}
+
+// Check holds a command that the caller made or changed against its own
+// lengths, the layout and the limits. Nobody below does: neither Linux nor
+// many a drive compares NLB with data_len, and the drive then writes past the
+// end of the buffer. Limits.Set says which command set the opcode belongs to.
+// Commands that are not known pass with their flags, namespace and
+// MaxTransfer checked only. Check does not look at addresses.
+func Check(c *Command, l Layout, lim Limits) error {
+	if c.Flags != 0 {
+		return refuse(lim.Set, c.Opcode, c.NSID, "flags", "0x%02x: the driver refuses any but 0", c.Flags)
+	}
+	if lim.NSID != 0 && c.NSID != lim.NSID {
+		return checkRange(c, 0, 1, &lim)
+	}
+	sh := shapeOf(lim.Set, c.Opcode)
+	switch sh.kind {
+	case kindNone:
+		return c.wantData(&lim, 0, 0, "the command moves no data")
+	case kindBlocks:
+		if !l.valid() {
+			return refuse(lim.Set, c.Opcode, c.NSID, "layout", "%v", l.Validate())
+		}
+		if err := checkRange(c, c.SLBA(), c.NLB(), &lim); err != nil {
+			return err
+		}
+		return c.wantData(&lim, 0, 0, "the command moves no data")
+	case kindBlocksData, kindAppend:
+		return checkTransfer(c, &l, &lim)
+	case kindRanges:
+		return checkRanges(c, &lim)
+	case kindPage:
+		if c.DataLen != IdentifySize {
+			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes; the controller transfers %d", c.DataLen, IdentifySize)
+		}
+	case kindDwords:
+		if n := c.dwords(sh.word); uint64(c.DataLen) != n*4 {
+			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but cdw%d asks for %d dwords, %d bytes",
+				c.DataLen, sh.word, n, n*4)
+		}
+	case kindBytes:
+		if c.DataLen != c.CDW10 {
+			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but cdw10 names a host buffer of %d bytes", c.DataLen, c.CDW10)
+		}
+	}
+	return checkMaxTransfer(c, &lim)
+}
+
+// dwords is the number of dwords that a command asks for.
+func (c *Command) dwords(word uint8) uint64 {
+	switch word {
+	case 10: // get log page: NUMDL and NUMDU
+		return (uint64(c.CDW11&0xffff)<<16 | uint64(c.CDW10>>16)) + 1
+	case 11:
+		return uint64(c.CDW11) + 1
+	}
+	return uint64(c.CDW12) + 1
+}
+
+func checkTransfer(c *Command, l *Layout, lim *Limits) error {
+	if !l.valid() {
+		return refuse(lim.Set, c.Opcode, c.NSID, "layout", "%v", l.Validate())
+	}
+	nlb := c.NLB()
+	if err := checkRange(c, c.SLBA(), nlb, lim); err != nil {
+		return err
+	}
+	host := *l
+	if c.PRACT() {
+		host = l.UnderPRACT()
+	}
+	data, meta := host.DataLen(nlb), host.MetadataLen(nlb)
+	if data > math.MaxUint32 || meta > math.MaxUint32 {
+		return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d blocks of %s take more than a 32-bit length holds; ask for at most %d blocks",
+			nlb, host.unitText(), host.BlocksPerCommand(0))
+	}
+	if uint64(c.DataLen) != data {
+		return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but %d blocks of %s take %d (the NLB field is zero-based)",
+			c.DataLen, nlb, host.unitText(), data)
+	}
+	if uint64(c.MetadataLen) != meta {
+		return refuse(lim.Set, c.Opcode, c.NSID, "metadata_len", "%d bytes, but %d blocks of layout %s take %d in a separate buffer",
+			c.MetadataLen, nlb, host, meta)
+	}
+	return checkMaxTransfer(c, lim)
+}
+
+func checkMaxTransfer(c *Command, lim *Limits) error {
+	if lim.MaxTransfer != 0 && uint64(c.DataLen) > lim.MaxTransfer {
+		return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes exceed the limit of %d bytes per command; split it",
+			c.DataLen, lim.MaxTransfer)
+	}
+	return nil
+}
+
+// within returns the finished command, or an error if it exceeds MaxTransfer.
+func (c *Command) within(lim *Limits) (Command, error) {
+	if err := checkMaxTransfer(c, lim); err != nil {
+		return Command{}, err
+	}
+	return *c, nil
+}
+
+func (c *Command) wantData(lim *Limits, data, meta uint32, why string) error {
+	if c.DataLen != data {
+		return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes instead of %d: %s", c.DataLen, data, why)
+	}
+	if c.MetadataLen != meta {
+		return refuse(lim.Set, c.Opcode, c.NSID, "metadata_len", "%d bytes instead of %d: %s", c.MetadataLen, meta, why)
+	}
+	return nil
+}
+
+// checkRanges holds a range list against its count.
+func checkRanges(c *Command, lim *Limits) error {
+	n, size := c.CDW10&0xff+1, uint32(DSMRangeSize)
+	if c.Opcode == OpCopy {
+		n = c.CDW12&0xff + 1
+		size = CopyFormat(c.CDW12 >> 8 & 15).EntrySize()
+		if size == 0 {
+			return refuse(lim.Set, c.Opcode, c.NSID, "cdw12", "source range format %d is not known; it is 0 to 3", c.CDW12>>8&15)
+		}
+		// Each range copies at least one block.
+		if err := checkRange(c, c.SLBA(), n, lim); err != nil {
+			return err
+		}
+	}
+	if c.DataLen < n*size {
+		return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes do not hold %d ranges of %d bytes", c.DataLen, n, size)
+	}
+	if c.MetadataLen != 0 {
+		return refuse(lim.Set, c.Opcode, c.NSID, "metadata_len", "%d bytes instead of 0: a range list has no metadata", c.MetadataLen)
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package passthru
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
+	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/sysfs"
+	"github.com/nvmepass/nvmepass/iopoll"
+	"github.com/nvmepass/nvmepass/nvme"
+)
+
+// Config says how to open a Device. nil is the zero value.
+type Config struct {
+	// Writable opens the node for writing as well. Without it every command
+	// that changes the drive is refused with ErrReadOnly.
+	Writable bool
+}
+
+// Device is one namespace. Its methods are safe for use by any goroutine.
+type Device struct {
+	given    string
+	pair     sysfs.Pair
+	writable bool
+
+	mu sync.Mutex
+	fd int // -1 when closed
+
+	nsid   uint32
+	ctrl   *nvme.IdentifyController
+	ns     *nvme.IdentifyNamespace
+	layout nvme.Layout
+	limits Limits
+	poll   iopoll.Support
+}
+
+// Open opens the namespace that a node stands for: a generic node, or a block
+// node, which is mapped to the generic node of the same namespace (see
+// Device.Mapped). What the node is and its namespace ID come from the kernel,
+// never from the path's spelling, so that symbolic links work.
+//
+// Anything else is refused with ErrWrongNode and what to use instead.
+func Open(path string, cfg *Config) (*Device, error) {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	d, err := open(path, cfg)
+	if err != nil {
+		return nil, &OpError{Op: "open", Path: shorten(path), Err: err}
+	}
+	return d, nil
+}
+
+func shorten(path string) string {
+	if len(path) > 200 {
+		return path[:200] + "..."
+	}
+	if path == "" {
+		return `""`
+	}
+	return path
+}
+
+func open(path string, cfg *Config) (*Device, error) {
+	node, err := sysfs.System.Identify(path)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("no such device; %s", sysfs.System.Advice(sysfs.Node{}))
+		}
+		return nil, bare(err)
+	}
+	if node.Kind != sysfs.Generic && node.Kind != sysfs.Block {
+		return nil, fmt.Errorf("%w: it is %s; %s", ErrWrongNode, node.What, sysfs.System.Advice(node))
+	}
+	pair, err := sysfs.System.PairOf(node, nvmeioctl.NSIDOf)
+	if err != nil {
+		return nil, permission(err)
+	}
+	if pair.Generic == "" {
+		return nil, fmt.Errorf("%w for passthrough: this kernel offers no generic node for %s; it needs Linux 5.13 or later", ErrWrongNode, node.What)
+	}
+	d := &Device{given: path, pair: pair, writable: cfg.Writable}
+	// The generic node refuses O_DIRECT.
+	if d.fd, err = sys.OpenDevice(pair.Generic, cfg.Writable, false); err != nil {
+		return nil, permission(fmt.Errorf("%s: %w", pair.Generic, err))
+	}
+	if err := d.learn(); err != nil {
+		return nil, errors.Join(err, sys.Close(d.fd))
+	}
+	return d, nil
+}
+
+// bare drops a wrapper that repeats the path.
+func bare(err error) error {
+	if u := errors.Unwrap(err); u != nil {
+		return u
+	}
+	return err
+}
+
+func permission(err error) error {
+	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
+		return fmt.Errorf("%w: the mode of the node forbids it (generic nodes are root's alone by default): run as root, or give a group access by a udev rule (KERNEL==\"ng*n*\", GROUP=\"disk\", MODE=\"0660\")", err)
+	}
+	return err
+}
+
+// learn reads everything that commands will be checked against.
+func (d *Device) learn() error {
+	var err error
+	if d.nsid, err = nvmeioctl.NSID(d.fd); err != nil {
+		return err
+	}
+	data, err := d.identify(nvme.CNSController, nvme.IdentifyOptions{})
+	if err != nil {
+		return fmt.Errorf("read what the controller is: %w", err)
+	}
+	if d.ctrl, err = nvme.DecodeIdentifyController(data); err != nil {
+		return err
+	}
+	if data, err = d.identify(nvme.CNSNamespace, nvme.IdentifyOptions{NSID: d.nsid}); err != nil {
+		return fmt.Errorf("read what namespace %d is: %w", d.nsid, err)
+	}
+	if d.ns, err = nvme.DecodeIdentifyNamespace(data); err != nil {
+		return err
+	}
+	if d.layout, err = d.readLayout(); err != nil {
+		return err
+	}
+	d.limits = findLimits(d.ctrl, d.ns, d.layout, d.pair.Limits())
+	d.poll = iopoll.FindPair(d.given, d.pair)
+	return nil
+}
+
+// identify reads one Identify data structure; d.mu is held or d not yet shared.
+func (d *Device) identify(cns nvme.CNS, o nvme.IdentifyOptions) ([]byte, error) {
+	cmd, err := nvme.NewIdentify(cns, o)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, nvme.IdentifySize)
+	_, err = nvmeioctl.Admin(d.fd, cmd, data)
+	return data, err
+}
+
+// readLayout asks for the extended formats only where there are some: that
+// Identify may need rights that plain reads do not.
+func (d *Device) readLayout() (nvme.Layout, error) {
+	if !d.ctrl.CTRATT.ExtendedLBAFormats() {
+		return d.ns.CurrentLayout()
+	}
+	data, err := d.identify(nvme.CNSSetNamespace, nvme.IdentifyOptions{NSID: d.nsid})
+	if err != nil {
+		return d.ns.CurrentLayout()
+	}
+	x, err := nvme.DecodeIdentifyNVMNamespace(data)
+	if err != nil {
+		return nvme.Layout{}, err
+	}
+	return d.ns.LayoutWith(x)
+}
+
+// Path is the generic node that commands go to.
+func (d *Device) Path() string { return d.pair.Generic }
+
+// BlockPath is the block node of the same namespace, "" if there is none.
+func (d *Device) BlockPath() string { return d.pair.Block }
+
+// Mapped tells whether Open was given another node than Path.
+func (d *Device) Mapped() bool {
+	n, err := sysfs.System.Identify(d.given)
+	return err == nil && n.Kind == sysfs.Block
+}
+
+// NSID is the namespace ID.
+func (d *Device) NSID() uint32 { return d.nsid }
+
+// Controller is what Identify Controller said at Open.
+func (d *Device) Controller() *nvme.IdentifyController { return d.ctrl }
+
+// Namespace is what Identify Namespace said at Open.
+func (d *Device) Namespace() *nvme.IdentifyNamespace { return d.ns }
+
+// Layout says how a logical block lies in memory.
+func (d *Device) Layout() nvme.Layout { return d.layout }
+
+// Limits are what one command must keep to.
+func (d *Device) Limits() Limits { return d.limits }
+
+// Poll tells whether and how the namespace can be polled.
+func (d *Device) Poll() iopoll.Support { return d.poll }
+
+// Writable tells whether Open was asked for it.
+func (d *Device) Writable() bool { return d.writable }
+
+// Scheduler is the I/O scheduler of the block node, "" if not known.
+func (d *Device) Scheduler() string { return d.pair.Limits().Scheduler }
+
+// NUMANode is the node that the drive is attached to, -1 for none.
+func (d *Device) NUMANode() int {
+	for _, dir := range d.pair.Controllers() {
+		return sysfs.ReadController(dir).NUMANode
+	}
+	return -1
+}
+
+// SMART reads the controller's SMART / Health log. It needs CAP_SYS_ADMIN.
+func (d *Device) SMART() (*nvme.SMARTLog, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fd < 0 {
+		return nil, &OpError{Op: "read SMART log of", Path: d.Path(), Err: os.ErrClosed}
+	}
+	data := make([]byte, nvme.SMARTLogSize)
+	cmd, err := nvme.NewGetLogPage(nvme.LogSMART, nvme.SMARTLogSize, nvme.LogOptions{NSID: nvme.AllNamespaces})
+	if err == nil {
+		_, err = nvmeioctl.Admin(d.fd, cmd, data)
+	}
+	if err != nil {
+		return nil, &OpError{Op: "read SMART log of", Path: d.Path(), Err: err}
+	}
+	return nvme.DecodeSMARTLog(data)
+}
+
+// Close closes the node. Queues keep a descriptor of their own.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fd < 0 {
+		return nil
+	}
+	fd := d.fd
+	d.fd = -1
+	if err := sys.Close(fd); err != nil {
+		return &OpError{Op: "close", Path: d.Path(), Err: err}
+	}
+	return nil
+}

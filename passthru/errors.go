@@ -1,0 +1,91 @@
+package passthru
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/nvmepass/nvmepass/nvme"
+)
+
+// Errors that callers act on; those returned wrap them and say more.
+var (
+	// ErrWrongNode: the path is no namespace of an NVMe drive.
+	ErrWrongNode = errors.New("not an NVMe namespace")
+	// ErrReadOnly: a write on a Device opened without Config.Writable.
+	ErrReadOnly = errors.New("device is open for reading only")
+	// ErrCancelled: the driver cancelled the command, for a reset, a removal
+	// or a time-out. Whether a write reached the media is unknown.
+	ErrCancelled = errors.New("cancelled by the driver")
+)
+
+// OpError is a failure that concerns a device as a whole.
+type OpError struct {
+	Op   string // such as "open"
+	Path string
+	Err  error
+}
+
+// Error implements error.
+func (e *OpError) Error() string { return e.Op + " " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// KernelError is a command that the kernel refused or cancelled: the drive has
+// not answered it.
+type KernelError struct {
+	Op    string // the command's name
+	NSID  uint32
+	SLBA  uint64
+	NLB   uint32
+	Errno syscall.Errno
+	// Passed lists the checks that this library made before, so that they
+	// need no second look. It may be empty.
+	Passed string
+}
+
+// Error implements error.
+func (e *KernelError) Error() string {
+	s := fmt.Sprintf("%s nsid=%d slba=%#x nlb=%d: ", e.Op, e.NSID, e.SLBA, e.NLB)
+	if e.Errno == syscall.EINTR {
+		return s + ErrCancelled.Error() + " (EINTR in the completion): the controller was reset or removed, or the command timed out"
+	}
+	s += fmt.Sprintf("the kernel refused it: %v (errno %d)", e.Errno, int(e.Errno))
+	switch e.Errno {
+	case syscall.EACCES, syscall.EPERM:
+		s += ": it needs CAP_SYS_ADMIN, or on Linux 6.2 and later a node that is open for it and a drive whose effects log allows it"
+	case syscall.EINVAL:
+		if e.Passed != "" {
+			s += ": too many or too large segments for the driver, or a fixed buffer that this kernel cannot use; checked and fine: " + e.Passed
+		}
+	case syscall.EOPNOTSUPP:
+		s += ": polled passthrough needs Linux 6.1 and poll queues (nvme.poll_queues)"
+	case syscall.ENODEV, syscall.ENXIO:
+		s += ": the drive is gone"
+	}
+	return s
+}
+
+// Unwrap returns the errno.
+func (e *KernelError) Unwrap() error { return e.Errno }
+
+// Is reports EINTR as ErrCancelled: in a completion it is no signal.
+func (e *KernelError) Is(target error) bool {
+	return target == ErrCancelled && e.Errno == syscall.EINTR
+}
+
+// resultError turns a completion's res into an error: 0 is success (never a
+// byte count), negative the kernel's refusal, positive the drive's status.
+func resultError(res int32, result uint64, cmd *nvme.Command, set nvme.CommandSet) error {
+	switch {
+	case res == 0:
+		return nil
+	case res > 0:
+		return nvme.NewStatusError(cmd, set, nvme.Status(res), result)
+	}
+	return &KernelError{
+		Op: cmd.Opcode.Name(set), NSID: cmd.NSID, SLBA: cmd.SLBA(), NLB: cmd.NLB(), Errno: syscall.Errno(-res),
+		Passed: "namespace ID, block count against data length, length against MDTS and max_hw_sectors, page alignment",
+	}
+}

@@ -1,0 +1,56 @@
+package passthru
+
+import (
+	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/sysfs"
+	"github.com/nvmepass/nvmepass/nvme"
+)
+
+// Limits are what one command must keep to. Passthrough is never split by the
+// kernel: a command above a limit fails.
+type Limits struct {
+	// Blocks is the size of the namespace in logical blocks.
+	Blocks uint64
+	// MaxTransfer is the most bytes of data in one command: the smaller of
+	// MDTS and MaxHWSectors. 0 means no limit.
+	MaxTransfer uint64
+	// MaxBlocks is the most logical blocks in one command.
+	MaxBlocks uint32
+	// MDTS is the controller's limit in bytes, 0 for none. The controller's
+	// minimum page size is taken as 4 KiB: it is in a register that user
+	// space cannot read.
+	MDTS uint64
+	// MaxHWSectors is the kernel's limit in bytes (queue/max_hw_sectors_kb),
+	// 0 if not known. It may be lower than MDTS, for example behind an IOMMU.
+	MaxHWSectors uint64
+	// MaxSegments is the most scattered pieces of memory in one command, 0 if
+	// not known. A buffer of base pages is sure to fit only up to that many
+	// pages; above it depends on how the kernel placed them.
+	MaxSegments int
+}
+
+func findLimits(ctrl *nvme.IdentifyController, ns *nvme.IdentifyNamespace, layout nvme.Layout, q sysfs.QueueLimits) Limits {
+	l := Limits{
+		Blocks:       ns.NSZE,
+		MDTS:         ctrl.MaxDataTransfer(0),
+		MaxHWSectors: q.MaxHWSectorsBytes,
+		MaxSegments:  q.MaxSegments,
+	}
+	l.MaxTransfer = l.MDTS
+	if l.MaxHWSectors != 0 && (l.MaxTransfer == 0 || l.MaxHWSectors < l.MaxTransfer) {
+		l.MaxTransfer = l.MaxHWSectors
+	}
+	l.MaxBlocks = nvme.MaxNLB
+	if l.MaxTransfer != 0 {
+		l.MaxBlocks = uint32(min(uint64(l.MaxBlocks), l.MaxTransfer/uint64(layout.Unit())))
+	}
+	return l
+}
+
+// sureBytes is the longest transfer from base pages that fits for sure.
+func (l Limits) sureBytes() uint64 {
+	if l.MaxSegments == 0 {
+		return l.MaxTransfer
+	}
+	return uint64(l.MaxSegments) * uint64(sys.PageSize())
+}

@@ -1,0 +1,327 @@
+package passthru
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/nvmepass/nvmepass/fixedbuf"
+	"github.com/nvmepass/nvmepass/internal/slotio"
+	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/uapi"
+	"github.com/nvmepass/nvmepass/nvme"
+	"github.com/nvmepass/nvmepass/uringcmd"
+)
+
+// Completion is one finished command; Queue.Err tells how it ended.
+type Completion = uringcmd.Completion
+
+// MaxDepth is the largest QueueConfig.Depth.
+const MaxDepth = uringcmd.MaxSlots
+
+// QueueConfig says what queue to make. The zero value of each field but Depth
+// is a good default.
+type QueueConfig struct {
+	// Depth is the number of slots, 1 to MaxDepth: so many commands can be in
+	// flight.
+	Depth int
+	// BufferSize is the size of each slot's data buffer in bytes, a multiple
+	// of the layout's unit. 0 is one logical block.
+	BufferSize int
+	// Poll polls for completions. NewQueue fails with iopoll.ErrNoPollQueues
+	// if the drive has no queue for that.
+	Poll bool
+	// PlainBuffers, PlainFile and PlainRing do without registered buffers,
+	// file and ring descriptor.
+	PlainBuffers, PlainFile, PlainRing bool
+	// Guard surrounds every buffer with canaries; see Queue.CheckGuards.
+	Guard bool
+	// HugePages chooses the page size of the buffers.
+	HugePages fixedbuf.HugePages
+	// HoldP, StallLimit, Linear, Rewind and Without are uringcmd.Config's.
+	HoldP          bool
+	StallLimit     time.Duration
+	Linear, Rewind bool
+	Without        uringcmd.Flags
+}
+
+// Settings are what a queue really uses.
+type Settings struct {
+	Polled       bool
+	FixedBuffers fixedbuf.Mode
+	// FixedReason says why FixedBuffers is less than was asked for.
+	FixedReason     string
+	HugePages       bool
+	RegisteredFile  bool
+	RegisteredRing  bool
+	Requested       uringcmd.Flags // set-up flags asked for
+	Flags           uringcmd.Flags // and those that the kernel accepted
+	BufferSize      int
+	BlocksPerBuffer uint32
+}
+
+// Queue is a fixed number of commands in flight on one namespace, for one
+// owner. Between Submit and Reap nothing is allocated.
+type Queue struct {
+	dev  *Device
+	core *slotio.Queue
+
+	host      nvme.Layout // as host memory sees a block
+	options   nvme.IOOptions
+	blocks    uint64 // in the namespace
+	perBuffer uint32 // blocks in one buffer
+	// built is what each slot's entry holds: opcode and block count. A command
+	// of the same kind then only needs its SLBA. 0 means to build it whole.
+	built []uint32
+}
+
+// slbaOffset is where an entry's command area holds the SLBA (CDW10 and CDW11).
+const slbaOffset = 40
+
+// NewQueue makes a queue that the calling goroutine owns: it stays locked to
+// its OS thread until Close. A few reads at the start of the namespace prove
+// which kind of fixed buffers this kernel can use.
+func (d *Device) NewQueue(cfg QueueConfig) (*Queue, error) {
+	q, err := d.newQueue(&cfg)
+	if err != nil {
+		return nil, &OpError{Op: "make queue on", Path: d.Path(), Err: err}
+	}
+	return q, nil
+}
+
+func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
+	host := d.layout.UnderPRACT()
+	if cfg.Depth < 1 || cfg.Depth > MaxDepth {
+		return nil, fmt.Errorf("depth %d: need 1 to %d", cfg.Depth, MaxDepth)
+	}
+	if cfg.BufferSize == 0 {
+		cfg.BufferSize = int(host.Unit())
+	}
+	if cfg.BufferSize < 0 {
+		return nil, fmt.Errorf("buffer size %d is negative", cfg.BufferSize)
+	}
+	blocks, err := host.Blocks(uint64(cfg.BufferSize))
+	if err != nil {
+		return nil, err
+	}
+	if limit := d.limits.MaxTransfer; limit != 0 && uint64(cfg.BufferSize) > limit || blocks > nvme.MaxNLB {
+		return nil, fmt.Errorf("buffer size %d is above the %d bytes (%d blocks) that one command can move (MDTS %s, kernel max_hw_sectors %s): use smaller commands",
+			cfg.BufferSize, limit, d.limits.MaxBlocks, limitText(d.limits.MDTS), limitText(d.limits.MaxHWSectors))
+	}
+	if d.limits.Blocks < blocks {
+		return nil, fmt.Errorf("buffer size %d: the namespace has %d blocks of %d bytes", cfg.BufferSize, d.limits.Blocks, host.Unit())
+	}
+	if cfg.Poll {
+		if err := d.poll.Check(); err != nil {
+			return nil, err
+		}
+	}
+	q := &Queue{
+		dev: d, host: host, blocks: d.limits.Blocks, perBuffer: uint32(blocks), built: make([]uint32, cfg.Depth),
+		options: nvme.IOOptions{
+			PRACT:  d.layout.PI != nvme.PINone && host.PI == nvme.PINone,
+			Limits: nvme.Limits{NSID: d.nsid, Blocks: d.limits.Blocks, MaxTransfer: d.limits.MaxTransfer},
+		},
+	}
+	file := slotio.File{Path: d.Path(), Writable: d.writable, Big: true, MetadataSize: int(host.MetadataLen(q.perBuffer))}
+	if q.core, err = slotio.Open(file, slotio.Options(*cfg), q.prove); err != nil {
+		if errors.Is(err, syscall.EINVAL) && uint64(cfg.BufferSize) > d.limits.sureBytes() {
+			err = fmt.Errorf("%w; %d bytes need up to %d segments and the driver takes %d: use buffers of at most %d bytes, or huge pages",
+				err, cfg.BufferSize, cfg.BufferSize/sys.PageSize(), d.limits.MaxSegments, d.limits.sureBytes())
+		}
+		return nil, permission(err)
+	}
+	return q, nil
+}
+
+func limitText(bytes uint64) string {
+	if bytes == 0 {
+		return "none"
+	}
+	return fmt.Sprint(bytes)
+}
+
+// prove reads one block and a whole buffer into the first and last slot. Only
+// the kernel's refusal counts: what the drive says of the blocks does not
+// matter here.
+func (q *Queue) prove(core *slotio.Queue) error {
+	q.core = core
+	clear(q.built)
+	last := core.Bufs.Slots() - 1
+	for _, slot := range []int{0, last} {
+		for _, nlb := range []uint32{1, q.perBuffer} {
+			if err := q.Read(slot, 0, nlb); err != nil {
+				return err
+			}
+			c, err := core.One()
+			if err != nil {
+				return fmt.Errorf("read at the start of the namespace to prove the buffers: %w", err)
+			}
+			var refused *KernelError
+			if err := q.Err(c); errors.As(err, &refused) {
+				return err
+			}
+		}
+	}
+	clear(core.Bufs.Slot(0))
+	clear(core.Bufs.Slot(last))
+	return nil
+}
+
+// Settings are what the queue really uses.
+func (q *Queue) Settings() Settings {
+	s := Settings(q.core.Settings())
+	s.BlocksPerBuffer = q.perBuffer
+	return s
+}
+
+// Depth is the number of slots, numbered from 0.
+func (q *Queue) Depth() int { return len(q.built) }
+
+// Buffer is a slot's data buffer. It is the caller's while the slot is free.
+func (q *Queue) Buffer(slot int) []byte { return q.core.Bufs.Slot(slot) }
+
+// Metadata is a slot's metadata buffer where the layout keeps it apart from
+// the data, else nil.
+func (q *Queue) Metadata(slot int) []byte {
+	if q.core.Meta == nil {
+		return nil
+	}
+	return q.core.Meta.Slot(slot)
+}
+
+// Layout is how blocks lie in Buffer: the namespace's layout, less protection
+// information that the controller inserts and strips (PRACT).
+func (q *Queue) Layout() nvme.Layout { return q.host }
+
+// Read publishes a read of nlb blocks (1 to Settings.BlocksPerBuffer) from slba
+// into the slot's buffer. It is sent by the next Submit or Reap.
+func (q *Queue) Read(slot int, slba uint64, nlb uint32) error {
+	return q.publish(nvme.OpRead, slot, slba, nlb)
+}
+
+// Write publishes a write from the slot's buffer; see Read.
+func (q *Queue) Write(slot int, slba uint64, nlb uint32) error {
+	if !q.dev.writable {
+		return &OpError{Op: "write to", Path: q.dev.Path(), Err: fmt.Errorf("%w: set Config.Writable", ErrReadOnly)}
+	}
+	return q.publish(nvme.OpWrite, slot, slba, nlb)
+}
+
+// ReadBatch publishes a read of nlb blocks for each slot, from the SLBA at the
+// same place. It ends at the first that is refused; those before are published.
+func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
+	for i, slot := range slots {
+		if err := q.publish(nvme.OpRead, slot, slbas[i], nlb); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteBatch is ReadBatch for writes.
+func (q *Queue) WriteBatch(slots []int, slbas []uint64, nlb uint32) error {
+	for i, slot := range slots {
+		if err := q.Write(slot, slbas[i], nlb); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *Queue) publish(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
+	// One block count fits 17 bits (1 to 65536), so that opcode and count
+	// make one word.
+	if kind := uint32(op)<<24 | nlb; uint(slot) < uint(len(q.built)) && q.built[slot] == kind && slba <= q.blocks-uint64(nlb) && !q.core.Ring.Busy(slot) {
+		binary.NativeEndian.PutUint64(q.core.Ring.BigEntry(slot).Cmd[slbaOffset:], slba)
+		return q.core.Ring.Publish(slot)
+	}
+	return q.build(op, slot, slba, nlb)
+}
+
+// build writes the slot's entry whole. Everything is checked before the entry
+// is touched.
+func (q *Queue) build(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
+	if err := q.core.CheckSlot(slot); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	if nlb > q.perBuffer {
+		return fmt.Errorf("%s: %d blocks: the slot's buffer of %d bytes holds %d", op, nlb, q.core.Bufs.SlotSize(), q.perBuffer)
+	}
+	builder := nvme.NewRead
+	if op == nvme.OpWrite {
+		builder = nvme.NewWrite
+	}
+	cmd, err := builder(q.dev.nsid, q.dev.layout, slba, nlb, q.options)
+	if err != nil {
+		return err
+	}
+	cmd.Addr = q.core.Bufs.Addr(slot)
+	if cmd.MetadataLen != 0 {
+		cmd.Metadata = q.core.Meta.Addr(slot)
+	}
+	e := uringcmd.BigSQE{Opcode: uapi.OpURingCmd, Off: uint64(uapi.NVMeURingCmdIO)}
+	e.FD, e.Flags = q.core.Target()
+	if index, ok := q.core.Bufs.Fixed(slot, int(cmd.DataLen)); ok {
+		e.OpFlags, e.BufIndex = uapi.URingCmdFixed, index
+	}
+	if err := cmd.Image(e.Cmd[:]); err != nil {
+		return err
+	}
+	*q.core.Ring.BigEntry(slot) = e
+	q.built[slot] = 0
+	if q.dev.layout.PI == nvme.PINone { // with it, a tag follows the SLBA
+		q.built[slot] = uint32(op)<<24 | nlb
+	}
+	return q.core.Ring.Publish(slot)
+}
+
+// Submit sends everything published and waits until at least wait completions
+// can be reaped; see uringcmd.Ring.Submit.
+func (q *Queue) Submit(wait int) error { return q.core.Ring.Submit(wait) }
+
+// Take takes up to len(dst) completions that are there already.
+func (q *Queue) Take(dst []Completion) int { return q.core.Ring.Reap(dst) }
+
+// Ready counts the completions that Take would find.
+func (q *Queue) Ready() int { return q.core.Ring.Ready() }
+
+// Reap sends everything published and collects at least atLeast completions
+// (less if fewer are in flight) and at most len(dst).
+func (q *Queue) Reap(atLeast int, dst []Completion) (int, error) { return q.core.Reap(atLeast, dst) }
+
+// InFlight counts published commands that were not reaped yet.
+func (q *Queue) InFlight() int { return q.core.Ring.InFlight() }
+
+// Stats counts what happened on the queue's ring.
+func (q *Queue) Stats() uringcmd.Stats { return q.core.Ring.Stats() }
+
+// Err is nil if the command of a completion succeeded, else *KernelError or
+// *nvme.StatusError. Call it before the slot is used again: it reads the
+// command from the slot.
+func (q *Queue) Err(c Completion) error {
+	if c.Res == 0 {
+		return nil
+	}
+	cmd, err := nvme.DecodeCommand(q.core.Ring.BigEntry(c.Slot).Cmd[:])
+	if err != nil {
+		return err
+	}
+	return resultError(c.Res, c.Result, &cmd, nvme.SetNVM)
+}
+
+// OKResult is the Completion.Res of a command that succeeded.
+func (q *Queue) OKResult() int32 { return 0 }
+
+// CheckGuards reports a byte outside the buffers that was written to; see
+// QueueConfig.Guard. No command may be in flight.
+func (q *Queue) CheckGuards() error { return q.core.CheckGuards() }
+
+// Close waits for all commands in flight and frees the queue. If some do not
+// come back, their memory stays mapped and the error is a *uringcmd.LeakError.
+func (q *Queue) Close() error {
+	clear(q.built)
+	return q.core.Close()
+}
