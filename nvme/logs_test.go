@@ -49,7 +49,7 @@ func TestDecodeFirmwareSlots(t *testing.T) {
 func TestDecodeEffectsLog(t *testing.T) {
 	b := make([]byte, EffectsLogSize)
 	le := binary.LittleEndian
-	le.PutUint32(b[4*AdminFormatNVM:], 0x0002001f)
+	le.PutUint32(b[4*int(AdminFormatNVM):], 0x0002001f)
 	le.PutUint32(b[1024+4*int(OpWrite):], 1<<20|1<<19|3)
 	le.PutUint32(b[1024+4*int(OpCompare):], 1<<16|1)
 	l, err := DecodeEffectsLog(b)

@@ -36,6 +36,8 @@ type Device struct {
 	layout nvme.Layout
 	limits Limits
 	poll   iopoll.Support
+
+	kernel sys.RingKernel // nil but in fault tests
 }
 
 // Open opens the namespace that a node stands for: a generic node, or a block

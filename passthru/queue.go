@@ -125,7 +125,7 @@ func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
 			Limits: nvme.Limits{NSID: d.nsid, Blocks: d.limits.Blocks, MaxTransfer: d.limits.MaxTransfer},
 		},
 	}
-	file := slotio.File{Path: d.Path(), Writable: d.writable, Big: true, MetadataSize: int(host.MetadataLen(q.perBuffer))}
+	file := slotio.File{Path: d.Path(), Writable: d.writable, Big: true, MetadataSize: int(host.MetadataLen(q.perBuffer)), Kernel: d.kernel}
 	if q.core, err = slotio.Open(file, slotio.Options(*cfg), q.prove); err != nil {
 		if errors.Is(err, syscall.EINVAL) && uint64(cfg.BufferSize) > d.limits.sureBytes() {
 			err = fmt.Errorf("%w; %d bytes need up to %d segments and the driver takes %d: use buffers of at most %d bytes, or huge pages",

@@ -37,18 +37,3 @@ func checkExecutable(path string) error {
 	}
 	return nil
 }
-
-// isELF reports whether path is a file that starts like an ELF image.
-func isELF(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return false
-	}
-	var magic [4]byte
-	n, _ := f.Read(magic[:])
-	return string(magic[:n]) == elf.ELFMAG
-}

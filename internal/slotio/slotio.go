@@ -55,6 +55,8 @@ type File struct {
 	// MetadataSize is the size in bytes of a second buffer per slot, 0 for
 	// none.
 	MetadataSize int
+	// Kernel replaces the running kernel's io_uring in fault tests.
+	Kernel sys.RingKernel
 }
 
 // Queue is an open file with a ring and buffers.
@@ -88,7 +90,7 @@ func (q *Queue) open(f File, o Options, prove func(q *Queue) error) (err error) 
 	}
 	if q.Ring, err = uringcmd.New(uringcmd.Config{
 		Slots: o.Depth, Big: f.Big, IOPoll: o.Poll, Linear: o.Linear, Rewind: o.Rewind, Without: o.Without,
-		NoRegisteredRing: o.PlainRing, HoldP: o.HoldP, StallLimit: o.StallLimit,
+		NoRegisteredRing: o.PlainRing, HoldP: o.HoldP, StallLimit: o.StallLimit, Kernel: f.Kernel,
 	}); err != nil {
 		return err
 	}

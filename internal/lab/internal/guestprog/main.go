@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -75,6 +76,10 @@ func main() {
 		time.Sleep(time.Minute)
 	case "read":
 		read(arg(0), number(arg(1)))
+	case "host":
+		// The host's side, so that a test can kill it.
+		_, err := lab.Run(context.Background(), lab.Config{Kernel: arg(0), Program: []string{"nvmepass", "stubborn"}, Stdout: os.Stdout, Timeout: 5 * time.Minute})
+		check(err)
 	case "write":
 		f, err := os.OpenFile(arg(0), os.O_WRONLY|os.O_SYNC, 0)
 		check(err)
@@ -157,6 +162,9 @@ func drives() {
 	check(err)
 	for _, c := range found {
 		fmt.Println("controller", filepath.Base(c), text(c+"/serial"))
+	}
+	if name, err := lab.FindNamespace("B", 17); err == nil {
+		fmt.Println("found B 17", text("/sys/class/block/"+name+"/nsid") == "17")
 	}
 	found, err = filepath.Glob("/dev/ng*n*")
 	check(err)
