@@ -8,7 +8,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/sysfs"
 )
 
-// ErrNoPollQueues: nothing serves this namespace by polling.
+// ErrNoPollQueues says that nothing serves this namespace by polling.
 var ErrNoPollQueues = errors.New("no poll queues")
 
 // Support tells whether and how a namespace can be polled.

@@ -1,6 +1,10 @@
 package iopoll
 
-import "github.com/nvmepass/nvmepass/uringcmd"
+import (
+	"errors"
+
+	"github.com/nvmepass/nvmepass/uringcmd"
+)
 
 // Waiter submits what is published on a ring and collects completions. The
 // caller's loop is the same whether the ring polls or waits for interrupts.
@@ -26,14 +30,23 @@ func (w *Waiter) Polled() bool { return w.polled }
 func (w *Waiter) Reap(atLeast int, dst []uringcmd.Completion) (int, error) {
 	atLeast = min(atLeast, len(dst))
 	if err := w.ring.Submit(atLeast); err != nil {
-		return w.ring.Reap(dst), err
+		return w.rest(dst, err), err
 	}
 	n := w.ring.Reap(dst)
 	for n < atLeast && w.ring.InFlight() > 0 {
 		if err := w.ring.Submit(atLeast - n); err != nil {
-			return n + w.ring.Reap(dst[n:]), err
+			return n + w.rest(dst[n:], err), err
 		}
 		n += w.ring.Reap(dst[n:])
 	}
 	return n, nil
+}
+
+// rest takes what is there although submitting failed, unless the failure says
+// that the ring's memory is gone or another thread's.
+func (w *Waiter) rest(dst []uringcmd.Completion, err error) int {
+	if errors.Is(err, uringcmd.ErrClosed) || errors.Is(err, uringcmd.ErrWrongThread) || errors.Is(err, uringcmd.ErrNotEnabled) {
+		return 0
+	}
+	return w.ring.Reap(dst)
 }

@@ -84,6 +84,7 @@ func builderCases(t *testing.T) []struct {
 		{"kv retrieve", SetKV, m(NewKVRetrieve(1, []byte("k"), 4096, true)),
 			Command{Opcode: 0x02, NSID: 1, DataLen: 4096, CDW2: 'k', CDW10: 4096, CDW11: 0x101}},
 		{"kv list", SetKV, m(NewKVList(1, nil, 4096)), Command{Opcode: 0x06, NSID: 1, DataLen: 4096, CDW10: 4096}},
+		{"kv list from key", SetKV, m(NewKVList(1, []byte("k"), 64)), Command{Opcode: 0x06, NSID: 1, DataLen: 64, CDW2: 'k', CDW10: 64, CDW11: 1}},
 		{"kv delete", SetKV, m(NewKVDelete(1, []byte("ab"))), Command{Opcode: 0x10, NSID: 1, CDW2: 0x6261, CDW11: 2}},
 		{"kv exist", SetKV, m(NewKVExist(1, []byte("ab"))), Command{Opcode: 0x14, NSID: 1, CDW2: 0x6261, CDW11: 2}},
 		{"ruh status", SetNVM, m(NewRUHStatus(1, 4096, Limits{})), Command{Opcode: 0x12, NSID: 1, DataLen: 4096, CDW10: 1, CDW11: 1023}},
@@ -181,6 +182,7 @@ func TestBuildersRefuse(t *testing.T) {
 		"kv-store nsid=1: key: 0 bytes; a key has 1 to 16":                  func() (Command, error) { return NewKVStore(1, nil, 1, 0) },
 		"kv-store nsid=1: cdw11: store options 0x03":                        func() (Command, error) { return NewKVStore(1, []byte("a"), 1, KVMustExist|KVMustNotExist) },
 		"kv-delete nsid=1: key: 17 bytes":                                   func() (Command, error) { return NewKVDelete(1, make([]byte, 17)) },
+		"kv-list nsid=1: key: 17 bytes":                                     func() (Command, error) { return NewKVList(1, make([]byte, 17), 64) },
 		"kv-list nsid=1: data_len: 2 bytes":                                 func() (Command, error) { return NewKVList(1, nil, 2) },
 		"io-mgmt-recv nsid=1: data_len: 0 bytes":                            func() (Command, error) { return NewRUHStatus(1, 0, Limits{}) },
 		"io-mgmt-recv nsid=1: data_len: 16384 bytes exceed":                 func() (Command, error) { return NewRUHStatus(1, 16384, lim) },
@@ -276,4 +278,10 @@ func TestCheckOtherCommands(t *testing.T) {
 		require.ErrorContains(t, Check(&tc.c, l, lim), want)
 	}
 	require.NoError(t, Check(&Command{Opcode: 0x99, NSID: 1, DataLen: 4096}, Layout{}, Limits{}), "unknown commands pass")
+}
+
+func TestFeatureSelectNames(t *testing.T) {
+	for want, s := range map[string]FeatureSelect{"current": 0, "default": 1, "saved": 2, "supported": 3, "unknown (7)": 7} {
+		require.Equal(t, want, s.String())
+	}
 }

@@ -15,8 +15,9 @@ type IdentifyNamespace struct {
 	NCAP   uint64 `json:"ncap"`
 	NUSE   uint64 `json:"nuse"`
 	NSFEAT NSFEAT `json:"nsfeat"`
-	// NLBAF is the number of LBA formats, zero-based; NULBAF is the number
-	// of formats that the drive keeps to itself, which follow.
+	// NLBAF is the number of LBA formats that share all capabilities,
+	// zero-based; NULBAF is the number of further ones with capabilities of
+	// their own.
 	NLBAF  uint8 `json:"nlbaf"`
 	NULBAF uint8 `json:"nulbaf"`
 	// FLBAS holds the current format: see [IdentifyNamespace.FormatIndex].
@@ -59,7 +60,7 @@ type IdentifyNamespace struct {
 	ENDGID   uint16 `json:"endgid"`
 	NGUID    GUID   `json:"nguid"`
 	EUI64    EUI64  `json:"eui64"`
-	// Formats are the LBA formats, the namespace's own first.
+	// Formats are the NLBAF+1+NULBAF LBA formats.
 	Formats []LBAFormat `json:"lbafs"`
 }
 
@@ -193,12 +194,11 @@ func (n *IdentifyNamespace) LayoutWith(x *IdentifyNVMNamespace) (Layout, error) 
 		PIFirst:      n.DPS.First(),
 	}
 	if x != nil && l.PI != PINone {
-		e := x.Formats[i]
-		format, err := e.Guard()
+		format, err := x.Guard(i)
 		if err != nil {
-			return Layout{}, fmt.Errorf("identify namespace: LBA format %d: %w", i, err)
+			return Layout{}, fmt.Errorf("identify namespace: %w", err)
 		}
-		l.PIFormat, l.StorageTagBits = format, e.STS()
+		l.PIFormat, l.StorageTagBits = format, x.Formats[i].STS()
 	}
 	if l.PI == PINone {
 		l.PIFirst = false

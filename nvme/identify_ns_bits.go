@@ -15,8 +15,8 @@ func (v NSFEAT) DULBE() bool { return v>>2&1 != 0 }
 // UIDReuse reports whether NGUID and EUI64 are never used again for another namespace.
 func (v NSFEAT) UIDReuse() bool { return v>>3&1 != 0 }
 
-// PreferredSizes reports whether NPWG, NPWA, NPDG, NPDA and NOWS apply in some combination.
-func (v NSFEAT) PreferredSizes() bool { return v>>4&1 != 0 }
+// PreferredSizes reports whether NPWG, NPWA, NPDG, NPDA and NOWS apply, all or some.
+func (v NSFEAT) PreferredSizes() bool { return v>>4&3 != 0 }
 
 // MC are the metadata capabilities.
 type MC uint8

@@ -29,17 +29,23 @@ type ExtendedLBAFormat uint32
 // STS is the storage tag size in bits.
 func (e ExtendedLBAFormat) STS() uint8 { return uint8(e & 0x7f) }
 
-// pifQualified in PIF means that the format is in QPIF.
-const pifQualified = 3
+const (
+	pifQualified = 3      // PIF: the format is in QPIF
+	picQualified = 1 << 3 // PIC: QPIF is supported
+)
 
-// Guard is the guard format.
-func (e ExtendedLBAFormat) Guard() (PIFormat, error) {
+// Guard is the guard format of the LBA format with the given index.
+func (n *IdentifyNVMNamespace) Guard(index int) (PIFormat, error) {
+	if index < 0 || index >= len(n.Formats) {
+		return 0, fmt.Errorf("LBA format %d: there are 0 to %d", index, len(n.Formats)-1)
+	}
+	e := n.Formats[index]
 	pif := PIFormat(e >> 7 & 3)
-	if pif == pifQualified {
+	if pif == pifQualified && n.PIC&picQualified != 0 {
 		pif = PIFormat(e >> 9 & 15)
 	}
 	if pif > Guard64 {
-		return 0, fmt.Errorf("ELBAF 0x%08x has guard format %d; 0 (16-bit), 1 (32-bit) and 2 (64-bit) are known", uint32(e), pif)
+		return 0, fmt.Errorf("LBA format %d: ELBAF 0x%08x has guard format %d; 0 (16-bit), 1 (32-bit) and 2 (64-bit) are known", index, uint32(e), pif)
 	}
 	return pif, nil
 }

@@ -312,10 +312,11 @@ func TestLayoutWithExtendedFormats(t *testing.T) {
 	n, err := DecodeIdentifyNamespace(namespaceBlob(0x00, 1, LBAFormat{16, 12, 0}))
 	require.NoError(t, err)
 	b := make([]byte, IdentifySize)
+	b[8] = 1 << 3 // PIC: QPIF is supported
 	for elbaf, want := range map[uint32]Layout{
 		0:           {LBASize: 4096, MetadataSize: 16, PI: PIType1},
 		2<<7 | 16:   {LBASize: 4096, MetadataSize: 16, PI: PIType1, PIFormat: Guard64, StorageTagBits: 16},
-		1<<7 | 80:   {LBASize: 4096, MetadataSize: 16, PI: PIType1, PIFormat: Guard32, StorageTagBits: 80},
+		1<<7 | 64:   {LBASize: 4096, MetadataSize: 16, PI: PIType1, PIFormat: Guard32, StorageTagBits: 64},
 		3<<7 | 2<<9: {LBASize: 4096, MetadataSize: 16, PI: PIType1, PIFormat: Guard64},
 	} {
 		binary.LittleEndian.PutUint32(b[12:], elbaf)
@@ -328,13 +329,23 @@ func TestLayoutWithExtendedFormats(t *testing.T) {
 	for elbaf, want := range map[uint32]string{
 		3<<7 | 5<<9: "has guard format 5",
 		2<<7 | 49:   "a storage tag of 49 bits does not fit",
-		127:         "a storage tag of 127 bits does not fit",
+		1 << 7:      "a storage tag of 0 bits does not fit",
 	} {
 		binary.LittleEndian.PutUint32(b[12:], elbaf)
 		x, err := DecodeIdentifyNVMNamespace(b)
 		require.NoError(t, err)
 		_, err = n.LayoutWith(x)
 		require.ErrorContains(t, err, want)
+	}
+	b[8] = 0
+	binary.LittleEndian.PutUint32(b[12:], 3<<7)
+	x, err := DecodeIdentifyNVMNamespace(b)
+	require.NoError(t, err)
+	_, err = n.LayoutWith(x)
+	require.ErrorContains(t, err, "has guard format 3", "QPIF counts only if PIC says so")
+	for _, index := range []int{-1, 64} {
+		_, err = x.Guard(index)
+		require.ErrorContains(t, err, "there are 0 to 63")
 	}
 }
 

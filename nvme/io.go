@@ -216,22 +216,6 @@ func (c *Command) setBlocks(l *Layout, slba uint64, nlb uint32, o *IOOptions) er
 	return c.setProtection(l, slba, o)
 }
 
-// checkRange holds a block range against namespace and size.
-func checkRange(c *Command, slba uint64, nlb uint32, lim *Limits) error {
-	if lim.NSID != 0 && c.NSID != lim.NSID {
-		return refuse(lim.Set, c.Opcode, c.NSID, "nsid", "the node belongs to namespace %d and takes no other; open the node of namespace %d",
-			lim.NSID, c.NSID)
-	}
-	if lim.Blocks != 0 && (slba >= lim.Blocks || uint64(nlb) > lim.Blocks-slba) {
-		return refuse(lim.Set, c.Opcode, c.NSID, "slba", "blocks %#x to %#x are beyond the namespace's %d blocks (last is %#x)",
-			slba, slba+uint64(nlb)-1, lim.Blocks, lim.Blocks-1)
-	}
-	if slba > math.MaxUint64-uint64(nlb-1) {
-		return refuse(lim.Set, c.Opcode, c.NSID, "slba", "%d blocks from %#x pass the end of the 64-bit address range", nlb, slba)
-	}
-	return nil
-}
-
 func (c *Command) setDirective(o *IOOptions) error {
 	switch c.Opcode {
 	case OpWrite, OpWriteZeroes, OpWriteUncorrectable, OpCopy, OpZoneAppend:

@@ -166,6 +166,8 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	_, err = NewRead(1, Layout{LBASize: 1 << 17}, 0, MaxNLB, IOOptions{})
 	require.ErrorContains(t, err, "65536 blocks of 131072 take 8589934592 bytes, more than a 32-bit length holds; ask for at most 32767 blocks")
+	big := Command{Opcode: OpRead, CDW12: 0xffff}
+	require.ErrorContains(t, Check(&big, Layout{LBASize: 1 << 17}, Limits{}), "65536 blocks of 131072 take more than a 32-bit length holds")
 }
 
 func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
@@ -231,6 +233,7 @@ func TestTagSpace(t *testing.T) {
 		{Guard16, 32, 0x11223344, 0, 0, 0, 0x11223344},
 		{Guard64, 0, 0, 0x112233445566, 0, 0x1122, 0x33445566},
 		{Guard64, 16, 0xaaaa, 0x33445566, 0, 0xaaaa, 0x33445566},
+		{Guard64, 18, 0x12345, 0x2a, 0, 0x48d1, 0x4000002a},
 		{Guard64, 24, 0xaabbcc, 0x445566, 0, 0xaabb, 0xcc445566},
 		{Guard64, 48, 0xaabbccddeeff, 0, 0, 0xaabb, 0xccddeeff},
 		{Guard32, 16, 0xaaaa, 0x1122334455667788, 0xaaaa, 0x11223344, 0x55667788},

@@ -60,7 +60,8 @@ type Layout struct {
 	// metadata; otherwise it is at the end.
 	PIFirst bool
 	// StorageTagBits is the part of the storage and reference tag space that
-	// the storage tag takes, in bits.
+	// the storage tag takes, in bits: 0 to 32 with a 16-bit guard, 16 to 64
+	// with a 32-bit guard, 0 to 48 with a 64-bit guard.
 	StorageTagBits uint8
 }
 
@@ -79,16 +80,29 @@ func (l Layout) Validate() error {
 	case l.MetadataSize < uint16(l.PISize()):
 		return fmt.Errorf("layout %s: %d bytes of metadata do not hold the %d-byte protection tuple", l, l.MetadataSize, l.PISize())
 	}
-	return fmt.Errorf("layout %s: a storage tag of %d bits does not fit the %d-bit storage and reference tag space",
-		l, l.StorageTagBits, l.tagSpace())
+	lo, hi := l.storageTagRange()
+	return fmt.Errorf("layout %s: a storage tag of %d bits does not fit the guard format; it has %d to %d", l, l.StorageTagBits, lo, hi)
 }
 
 func (l *Layout) valid() bool {
 	if l.LBASize < 512 || l.LBASize&(l.LBASize-1) != 0 {
 		return false
 	}
-	return l.PI == PINone || l.PI <= PIType3 && l.PIFormat <= Guard64 &&
-		l.MetadataSize >= uint16(l.PISize()) && l.StorageTagBits <= l.tagSpace()
+	if l.PI == PINone {
+		return true
+	}
+	lo, hi := l.storageTagRange()
+	return l.PI <= PIType3 && l.PIFormat <= Guard64 && l.MetadataSize >= uint16(l.PISize()) &&
+		l.StorageTagBits >= lo && l.StorageTagBits <= hi
+}
+
+// storageTagRange is the fewest and most bits that a storage tag may have.
+// The 80-bit space of the 32-bit guard leaves neither tag more than 64 bits.
+func (l *Layout) storageTagRange() (lo, hi uint8) {
+	if l.PIFormat == Guard32 {
+		return 16, 64
+	}
+	return 0, l.tagSpace()
 }
 
 // PISize is the size of the protection tuple in bytes: 0, 8 or 16.

@@ -64,6 +64,7 @@ func TestB51LengthsUnderPRACT(t *testing.T) {
 		{64, Guard64, false, lengths{2 * 4096, 128}, lengths{2 * 4096, 128}},
 	} {
 		l := Layout{LBASize: 4096, MetadataSize: tc.ms, Extended: tc.extended, PI: PIType1, PIFormat: tc.format}
+		l.StorageTagBits, _ = l.storageTagRange()
 		require.NoError(t, l.Validate())
 		for pract, want := range map[bool]lengths{false: tc.plain, true: tc.pract} {
 			c, err := NewWrite(1, l, 0, 2, IOOptions{PRACT: pract})
@@ -77,13 +78,14 @@ func TestB51LengthsUnderPRACT(t *testing.T) {
 
 func TestLayoutValidate(t *testing.T) {
 	for want, l := range map[string]Layout{
-		"not a power of two from 512 up":                        {LBASize: 520},
-		"block size 256 is not":                                 {LBASize: 256},
-		"protection type 4 is not 0 to 3":                       {LBASize: 512, MetadataSize: 8, PI: 4},
-		"guard format 3 is not":                                 {LBASize: 512, MetadataSize: 16, PI: PIType1, PIFormat: 3},
-		"8 bytes of metadata do not hold the 16-byte":           {LBASize: 512, MetadataSize: 8, PI: PIType1, PIFormat: Guard64},
-		"a storage tag of 49 bits does not fit the 48-bit":      {LBASize: 512, MetadataSize: 16, PI: PIType1, PIFormat: Guard64, StorageTagBits: 49},
-		"a storage tag of 33 bits does not fit the 32-bit stor": {LBASize: 512, MetadataSize: 8, PI: PIType1, StorageTagBits: 33},
+		"not a power of two from 512 up":                                          {LBASize: 520},
+		"block size 256 is not":                                                   {LBASize: 256},
+		"protection type 4 is not 0 to 3":                                         {LBASize: 512, MetadataSize: 8, PI: 4},
+		"guard format 3 is not":                                                   {LBASize: 512, MetadataSize: 16, PI: PIType1, PIFormat: 3},
+		"8 bytes of metadata do not hold the 16-byte":                             {LBASize: 512, MetadataSize: 8, PI: PIType1, PIFormat: Guard64},
+		"a storage tag of 15 bits does not fit the guard format; it has 16 to 64": {LBASize: 512, MetadataSize: 16, PI: PIType1, PIFormat: Guard32, StorageTagBits: 15},
+		"a storage tag of 49 bits does not fit the guard format; it has 0 to 48":  {LBASize: 512, MetadataSize: 16, PI: PIType1, PIFormat: Guard64, StorageTagBits: 49},
+		"a storage tag of 33 bits does not fit the guard format; it has 0 to 32":  {LBASize: 512, MetadataSize: 8, PI: PIType1, StorageTagBits: 33},
 	} {
 		require.ErrorContains(t, l.Validate(), want)
 		_, err := NewRead(1, l, 0, 1, IOOptions{})

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"syscall"
 
 	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
+	"github.com/nvmepass/nvmepass/internal/slotio"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/iopoll"
@@ -24,6 +24,7 @@ type Config struct {
 // Device is one namespace. Its methods are safe for use by any goroutine.
 type Device struct {
 	given    string
+	mapped   bool // given is not the generic node
 	pair     sysfs.Pair
 	writable bool
 
@@ -57,6 +58,15 @@ func Open(path string, cfg *Config) (*Device, error) {
 	return d, nil
 }
 
+// Namespaces lists the generic nodes of all NVMe namespaces of this machine.
+func Namespaces() []string {
+	var paths []string
+	for _, p := range sysfs.System.Namespaces() {
+		paths = append(paths, p.Generic)
+	}
+	return paths
+}
+
 func shorten(path string) string {
 	if len(path) > 200 {
 		return path[:200] + "..."
@@ -80,15 +90,15 @@ func open(path string, cfg *Config) (*Device, error) {
 	}
 	pair, err := sysfs.System.PairOf(node, nvmeioctl.NSIDOf)
 	if err != nil {
-		return nil, permission(err)
+		return nil, slotio.Permission(err)
 	}
 	if pair.Generic == "" {
 		return nil, fmt.Errorf("%w for passthrough: this kernel offers no generic node for %s; it needs Linux 5.13 or later", ErrWrongNode, node.What)
 	}
-	d := &Device{given: path, pair: pair, writable: cfg.Writable}
+	d := &Device{given: path, mapped: node.Kind == sysfs.Block, pair: pair, writable: cfg.Writable}
 	// The generic node refuses O_DIRECT.
 	if d.fd, err = sys.OpenDevice(pair.Generic, cfg.Writable, false); err != nil {
-		return nil, permission(fmt.Errorf("%s: %w", pair.Generic, err))
+		return nil, slotio.Permission(fmt.Errorf("%s: %w", pair.Generic, err))
 	}
 	if err := d.learn(); err != nil {
 		return nil, errors.Join(err, sys.Close(d.fd))
@@ -100,13 +110,6 @@ func open(path string, cfg *Config) (*Device, error) {
 func bare(err error) error {
 	if u := errors.Unwrap(err); u != nil {
 		return u
-	}
-	return err
-}
-
-func permission(err error) error {
-	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
-		return fmt.Errorf("%w: the mode of the node forbids it (generic nodes are root's alone by default): run as root, or give a group access by a udev rule (KERNEL==\"ng*n*\", GROUP=\"disk\", MODE=\"0660\")", err)
 	}
 	return err
 }
@@ -173,10 +176,7 @@ func (d *Device) Path() string { return d.pair.Generic }
 func (d *Device) BlockPath() string { return d.pair.Block }
 
 // Mapped tells whether Open was given another node than Path.
-func (d *Device) Mapped() bool {
-	n, err := sysfs.System.Identify(d.given)
-	return err == nil && n.Kind == sysfs.Block
-}
+func (d *Device) Mapped() bool { return d.mapped }
 
 // NSID is the namespace ID.
 func (d *Device) NSID() uint32 { return d.nsid }
@@ -228,7 +228,14 @@ func (d *Device) SMART() (*nvme.SMARTLog, error) {
 	return nvme.DecodeSMARTLog(data)
 }
 
-// Close closes the node. Queues keep a descriptor of their own.
+func (d *Device) closed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fd < 0
+}
+
+// Close closes the node. Queues made before keep a descriptor of their own and
+// go on.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

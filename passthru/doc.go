@@ -9,8 +9,9 @@
 // # Threading
 //
 // A Device may be used by any goroutine. A Queue belongs to the goroutine that
-// made it, which stays locked to its OS thread until Queue.Close; calls from
-// elsewhere return uringcmd.ErrWrongThread.
+// made it, which stays locked to its OS thread until Queue.Close. Submit, Reap
+// and Close from elsewhere return uringcmd.ErrWrongThread; the other methods do
+// not look, and must not be called from elsewhere.
 //
 // # Memory ownership
 //

@@ -82,10 +82,16 @@ func resultError(res int32, result uint64, cmd *nvme.Command, set nvme.CommandSe
 	case res == 0:
 		return nil
 	case res > 0:
-		return nvme.NewStatusError(cmd, set, nvme.Status(res), result)
+		if s, _ := nvme.StatusFromResult(res); int32(s) == res {
+			if err := nvme.NewStatusError(cmd, set, s, result); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("%s nsid=%d slba=%#x nlb=%d: the kernel returned res %#x, which is neither success (0) nor an NVMe status nor an errno: treat the command as failed and report the kernel's version",
+			cmd.Opcode.Name(set), cmd.NSID, cmd.SLBA(), cmd.NLB(), res)
 	}
 	return &KernelError{
-		Op: cmd.Opcode.Name(set), NSID: cmd.NSID, SLBA: cmd.SLBA(), NLB: cmd.NLB(), Errno: syscall.Errno(-res),
+		Op: cmd.Opcode.Name(set), NSID: cmd.NSID, SLBA: cmd.SLBA(), NLB: cmd.NLB(), Errno: syscall.Errno(-int64(res)),
 		Passed: "namespace ID, block count against data length, length against MDTS and max_hw_sectors, page alignment",
 	}
 }

@@ -14,7 +14,9 @@ type Limits struct {
 	// MaxTransfer is the most bytes of data in one command: the smaller of
 	// MDTS and MaxHWSectors. 0 means no limit.
 	MaxTransfer uint64
-	// MaxBlocks is the most logical blocks in one command.
+	// MaxBlocks is the most logical blocks in one command of a Queue, where
+	// PRACT spares the transfer of protection information; 0 if not even one
+	// fits MaxTransfer.
 	MaxBlocks uint32
 	// MDTS is the controller's limit in bytes, 0 for none. The controller's
 	// minimum page size is taken as 4 KiB: it is in a register that user
@@ -40,16 +42,13 @@ func findLimits(ctrl *nvme.IdentifyController, ns *nvme.IdentifyNamespace, layou
 	if l.MaxHWSectors != 0 && (l.MaxTransfer == 0 || l.MaxHWSectors < l.MaxTransfer) {
 		l.MaxTransfer = l.MaxHWSectors
 	}
-	l.MaxBlocks = nvme.MaxNLB
-	if l.MaxTransfer != 0 {
-		l.MaxBlocks = uint32(min(uint64(l.MaxBlocks), l.MaxTransfer/uint64(layout.Unit())))
-	}
+	l.MaxBlocks = layout.UnderPRACT().BlocksPerCommand(l.MaxTransfer)
 	return l
 }
 
 // sureBytes is the longest transfer from base pages that fits for sure.
 func (l Limits) sureBytes() uint64 {
-	if l.MaxSegments == 0 {
+	if l.MaxSegments <= 0 {
 		return l.MaxTransfer
 	}
 	return uint64(l.MaxSegments) * uint64(sys.PageSize())

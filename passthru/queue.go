@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 	"time"
 
@@ -72,13 +73,18 @@ type Queue struct {
 	options   nvme.IOOptions
 	blocks    uint64 // in the namespace
 	perBuffer uint32 // blocks in one buffer
-	// built is what each slot's entry holds: opcode and block count. A command
-	// of the same kind then only needs its SLBA. 0 means to build it whole.
-	built []uint32
+	// built is what each slot's entry holds: see kindOf. A command of the same
+	// kind then only needs its SLBA. 0 means to build it whole.
+	built []uint64
 }
 
-// slbaOffset is where an entry's command area holds the SLBA (CDW10 and CDW11).
+// slbaOffset is where an entry's command area holds the SLBA: CDW10 and CDW11,
+// each a 32-bit word in host byte order, the low one first.
 const slbaOffset = 40
+
+// kindOf is all that tells one command of a queue from another beside slot and
+// SLBA; any block count, valid or not, gives a value of its own. Never 0.
+func kindOf(op nvme.Opcode, nlb uint32) uint64 { return uint64(op)<<32 | uint64(nlb) }
 
 // NewQueue makes a queue that the calling goroutine owns: it stays locked to
 // its OS thread until Close. A few reads at the start of the namespace prove
@@ -92,6 +98,9 @@ func (d *Device) NewQueue(cfg QueueConfig) (*Queue, error) {
 }
 
 func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
+	if d.closed() {
+		return nil, os.ErrClosed
+	}
 	host := d.layout.UnderPRACT()
 	if cfg.Depth < 1 || cfg.Depth > MaxDepth {
 		return nil, fmt.Errorf("depth %d: need 1 to %d", cfg.Depth, MaxDepth)
@@ -106,9 +115,9 @@ func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	if limit := d.limits.MaxTransfer; limit != 0 && uint64(cfg.BufferSize) > limit || blocks > nvme.MaxNLB {
+	if most := host.BlocksPerCommand(d.limits.MaxTransfer); blocks > uint64(most) {
 		return nil, fmt.Errorf("buffer size %d is above the %d bytes (%d blocks) that one command can move (MDTS %s, kernel max_hw_sectors %s): use smaller commands",
-			cfg.BufferSize, limit, d.limits.MaxBlocks, limitText(d.limits.MDTS), limitText(d.limits.MaxHWSectors))
+			cfg.BufferSize, host.DataLen(most), most, limitText(d.limits.MDTS), limitText(d.limits.MaxHWSectors))
 	}
 	if d.limits.Blocks < blocks {
 		return nil, fmt.Errorf("buffer size %d: the namespace has %d blocks of %d bytes", cfg.BufferSize, d.limits.Blocks, host.Unit())
@@ -119,7 +128,7 @@ func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
 		}
 	}
 	q := &Queue{
-		dev: d, host: host, blocks: d.limits.Blocks, perBuffer: uint32(blocks), built: make([]uint32, cfg.Depth),
+		dev: d, host: host, blocks: d.limits.Blocks, perBuffer: uint32(blocks), built: make([]uint64, cfg.Depth),
 		options: nvme.IOOptions{
 			PRACT:  d.layout.PI != nvme.PINone && host.PI == nvme.PINone,
 			Limits: nvme.Limits{NSID: d.nsid, Blocks: d.limits.Blocks, MaxTransfer: d.limits.MaxTransfer},
@@ -131,7 +140,7 @@ func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
 			err = fmt.Errorf("%w; %d bytes need up to %d segments and the driver takes %d: use buffers of at most %d bytes, or huge pages",
 				err, cfg.BufferSize, cfg.BufferSize/sys.PageSize(), d.limits.MaxSegments, d.limits.sureBytes())
 		}
-		return nil, permission(err)
+		return nil, err
 	}
 	return q, nil
 }
@@ -180,17 +189,13 @@ func (q *Queue) Settings() Settings {
 // Depth is the number of slots, numbered from 0.
 func (q *Queue) Depth() int { return len(q.built) }
 
-// Buffer is a slot's data buffer. It is the caller's while the slot is free.
-func (q *Queue) Buffer(slot int) []byte { return q.core.Bufs.Slot(slot) }
+// Buffer is a slot's data buffer. It is the caller's while the slot is free. It
+// is nil after Close, and for a slot that the queue does not have.
+func (q *Queue) Buffer(slot int) []byte { return q.core.Data(slot) }
 
 // Metadata is a slot's metadata buffer where the layout keeps it apart from
-// the data, else nil.
-func (q *Queue) Metadata(slot int) []byte {
-	if q.core.Meta == nil {
-		return nil
-	}
-	return q.core.Meta.Slot(slot)
-}
+// the data, else nil; see Buffer.
+func (q *Queue) Metadata(slot int) []byte { return q.core.Metadata(slot) }
 
 // Layout is how blocks lie in Buffer: the namespace's layout, less protection
 // information that the controller inserts and strips (PRACT).
@@ -213,6 +218,9 @@ func (q *Queue) Write(slot int, slba uint64, nlb uint32) error {
 // ReadBatch publishes a read of nlb blocks for each slot, from the SLBA at the
 // same place. It ends at the first that is refused; those before are published.
 func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
+	if err := slotio.CheckBatch(slots, slbas); err != nil {
+		return err
+	}
 	for i, slot := range slots {
 		if err := q.publish(nvme.OpRead, slot, slbas[i], nlb); err != nil {
 			return err
@@ -223,6 +231,9 @@ func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
 
 // WriteBatch is ReadBatch for writes.
 func (q *Queue) WriteBatch(slots []int, slbas []uint64, nlb uint32) error {
+	if err := slotio.CheckBatch(slots, slbas); err != nil {
+		return err
+	}
 	for i, slot := range slots {
 		if err := q.Write(slot, slbas[i], nlb); err != nil {
 			return err
@@ -232,10 +243,10 @@ func (q *Queue) WriteBatch(slots []int, slbas []uint64, nlb uint32) error {
 }
 
 func (q *Queue) publish(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
-	// One block count fits 17 bits (1 to 65536), so that opcode and count
-	// make one word.
-	if kind := uint32(op)<<24 | nlb; uint(slot) < uint(len(q.built)) && q.built[slot] == kind && slba <= q.blocks-uint64(nlb) && !q.core.Ring.Busy(slot) {
-		binary.NativeEndian.PutUint64(q.core.Ring.BigEntry(slot).Cmd[slbaOffset:], slba)
+	if uint(slot) < uint(len(q.built)) && q.built[slot] == kindOf(op, nlb) && slba <= q.blocks-uint64(nlb) && !q.core.Ring.Busy(slot) {
+		cmd := &q.core.Ring.BigEntry(slot).Cmd
+		binary.NativeEndian.PutUint32(cmd[slbaOffset:], uint32(slba))
+		binary.NativeEndian.PutUint32(cmd[slbaOffset+4:], uint32(slba>>32))
 		return q.core.Ring.Publish(slot)
 	}
 	return q.build(op, slot, slba, nlb)
@@ -273,7 +284,7 @@ func (q *Queue) build(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
 	*q.core.Ring.BigEntry(slot) = e
 	q.built[slot] = 0
 	if q.dev.layout.PI == nvme.PINone { // with it, a tag follows the SLBA
-		q.built[slot] = uint32(op)<<24 | nlb
+		q.built[slot] = kindOf(op, nlb)
 	}
 	return q.core.Ring.Publish(slot)
 }
@@ -283,10 +294,10 @@ func (q *Queue) build(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
 func (q *Queue) Submit(wait int) error { return q.core.Ring.Submit(wait) }
 
 // Take takes up to len(dst) completions that are there already.
-func (q *Queue) Take(dst []Completion) int { return q.core.Ring.Reap(dst) }
+func (q *Queue) Take(dst []Completion) int { return q.core.Take(dst) }
 
 // Ready counts the completions that Take would find.
-func (q *Queue) Ready() int { return q.core.Ring.Ready() }
+func (q *Queue) Ready() int { return q.core.Ready() }
 
 // Reap sends everything published and collects at least atLeast completions
 // (less if fewer are in flight) and at most len(dst).
@@ -304,6 +315,9 @@ func (q *Queue) Stats() uringcmd.Stats { return q.core.Ring.Stats() }
 func (q *Queue) Err(c Completion) error {
 	if c.Res == 0 {
 		return nil
+	}
+	if err := q.core.CheckOpen(c.Slot); err != nil {
+		return fmt.Errorf("completion with res %d: %w", c.Res, err)
 	}
 	cmd, err := nvme.DecodeCommand(q.core.Ring.BigEntry(c.Slot).Cmd[:])
 	if err != nil {

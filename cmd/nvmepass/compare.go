@@ -13,15 +13,16 @@ import (
 	"github.com/nvmepass/nvmepass/internal/cell"
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/hostenv"
+	"github.com/nvmepass/nvmepass/internal/lab"
 	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/passthru"
 )
 
 // compareFlags are the flags of nvmepass compare as given.
 type compareFlags struct {
 	cfg                 compare.Config
 	paths, depths, rule string
-	cpu                 int
 	output, save        string
 	baseline            string
 	progress            string
@@ -75,7 +76,7 @@ one is found by itself.`,
 	fl.StringVar(&f.rule, "batch-rule", "fio", "fio: submit up to B, reap 1 to B; tio: t/io_uring's, wait for B when full")
 	fl.BoolVar(&f.cfg.FixedBuffers, "fixedbufs", f.cfg.FixedBuffers, "register the buffers with the ring")
 	fl.BoolVar(&f.cfg.RegisteredFiles, "registerfiles", f.cfg.RegisteredFiles, "register the file with the ring")
-	fl.IntVar(&f.cpu, "cpu", -1, "CPU to pin the submitting thread to (default not pinned)")
+	fl.Var(cpuValue{&f.cfg.CPU}, "cpu", "CPU to pin the submitting thread to (default not pinned)")
 	fl.Uint64Var(&f.cfg.Seed, "seed", f.cfg.Seed, "of the order of cells and of the addresses")
 	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json or csv")
 	fl.StringVar(&f.save, "save", "", "write the JSON record to this file as well")
@@ -94,7 +95,8 @@ func joined[T any](list []T) string {
 	return strings.Join(parts, ",")
 }
 
-// parse turns the flags into f.cfg. In the lab the guest chooses the device.
+// parse turns the flags into f.cfg. In the lab the guest chooses the device,
+// because only its kernel knows the name: with multipath it varies.
 func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 	if f.cfg.Paths, err = compare.ParsePaths(f.paths); err != nil {
 		return err
@@ -105,14 +107,14 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 	if f.cfg.Rule, err = compare.ParseBatchRule(f.rule); err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("cpu") {
-		f.cfg.CPU = &f.cpu
-	}
 	if !oneOf(f.output, "text", "json", "csv") {
 		return usage("-o %s: need text, json or csv", f.output)
 	}
 	if !oneOf(f.progress, "auto", "line", "plain", "none") {
 		return usage("--progress %s: need auto, line, plain or none", f.progress)
+	}
+	if len(f.cfg.Devices) == 0 && lab.Inside() {
+		f.cfg.Devices = passthru.Namespaces()[:min(1, len(passthru.Namespaces()))]
 	}
 	if !f.lab {
 		if name := f.labFlags.given(cmd.Flags()); name != "" {
@@ -121,11 +123,13 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 		if len(f.cfg.Devices) == 0 {
 			return usage("compare: no device given: name a namespace such as /dev/ng0n1, or use --lab to run without a drive")
 		}
-	} else if len(f.cfg.Devices) == 0 {
-		f.cfg.Devices = []string{"/dev/ng0n1"}
 	}
-	// A block size of 0 is chosen when the device is open; check the rest now.
+	// A block size of 0, and in the lab the device, are chosen later; check the
+	// rest now.
 	checked := f.cfg
+	if f.lab && len(checked.Devices) == 0 {
+		checked.Devices = []string{"the guest's first"}
+	}
 	if checked.BlockSize == 0 && !cmd.Flags().Changed("bs") {
 		checked.BlockSize = 512
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nvmepass/nvmepass/internal/units"
@@ -48,3 +50,24 @@ func (v timeValue) Set(s string) error {
 }
 
 func (v timeValue) Type() string { return "TIME" }
+
+// cpuValue is a flag that names a CPU; not given means none.
+type cpuValue struct{ cpu **int }
+
+func (v cpuValue) String() string {
+	if v.cpu == nil || *v.cpu == nil {
+		return ""
+	}
+	return strconv.Itoa(**v.cpu)
+}
+
+func (v cpuValue) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return fmt.Errorf("CPU %q: need a number from 0", s)
+	}
+	*v.cpu = &n
+	return nil
+}
+
+func (v cpuValue) Type() string { return "CPU" }

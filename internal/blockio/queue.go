@@ -3,10 +3,12 @@ package blockio
 import (
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 
 	"github.com/nvmepass/nvmepass/internal/slotio"
 	"github.com/nvmepass/nvmepass/internal/uapi"
+	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
@@ -20,7 +22,7 @@ type Queue struct {
 	lba       uint64 // logical block size in bytes
 	blocks    uint64
 	perBuffer uint32
-	built     []uint32 // see passthru.Queue
+	built     []uint64 // see passthru.Queue
 }
 
 // TransferError is a block command that failed.
@@ -34,17 +36,18 @@ type TransferError struct {
 // Error implements error.
 func (e *TransferError) Error() string {
 	if e.Res < 0 {
-		return fmt.Sprintf("block %s of %d bytes at offset %d: %v (errno %d)", e.Op, e.Length, e.Offset, syscall.Errno(-e.Res), -e.Res)
+		errno := syscall.Errno(-int64(e.Res))
+		return fmt.Sprintf("block %s of %d bytes at offset %d: the kernel failed it: %v (errno %d)", e.Op, e.Length, e.Offset, errno, int(errno))
 	}
 	return fmt.Sprintf("block %s of %d bytes at offset %d: short transfer of %d bytes", e.Op, e.Length, e.Offset, e.Res)
 }
 
-// Unwrap returns the errno, nil for a short transfer.
+// Unwrap returns the errno, io.ErrUnexpectedEOF for a short transfer.
 func (e *TransferError) Unwrap() error {
 	if e.Res < 0 {
-		return syscall.Errno(-e.Res)
+		return syscall.Errno(-int64(e.Res))
 	}
-	return nil
+	return io.ErrUnexpectedEOF
 }
 
 // NewQueue makes a queue on the block node of dev. It takes the same settings
@@ -65,7 +68,30 @@ func newQueue(dev *passthru.Device, cfg *passthru.QueueConfig) (*Queue, error) {
 	if dev.BlockPath() == "" {
 		return nil, fmt.Errorf("the namespace has no block node (layout %s): compare the passthrough paths alone (--paths passthru,passthru-poll)", dev.Layout())
 	}
-	lba := uint64(dev.Layout().LBASize)
+	if cfg.Poll {
+		if err := dev.Poll().Check(); err != nil {
+			return nil, err
+		}
+	}
+	return open(target{
+		file: slotio.File{Path: dev.BlockPath(), Writable: dev.Writable(), Direct: true},
+		lba:  uint64(dev.Layout().LBASize), blocks: dev.Limits().Blocks,
+	}, cfg)
+}
+
+// target is the file of a queue and its geometry.
+type target struct {
+	file   slotio.File
+	lba    uint64 // logical block size in bytes
+	blocks uint64
+}
+
+// maxTransfer is the longest read or write in bytes that the kernel does not
+// cut short: MAX_RW_COUNT of include/linux/fs.h, with its largest page size.
+const maxTransfer = 1<<31 - 1<<16
+
+func open(t target, cfg *passthru.QueueConfig) (*Queue, error) {
+	lba := t.lba
 	if cfg.BufferSize == 0 {
 		cfg.BufferSize = int(lba)
 	}
@@ -76,23 +102,24 @@ func newQueue(dev *passthru.Device, cfg *passthru.QueueConfig) (*Queue, error) {
 		return nil, fmt.Errorf("buffer size %d is not a multiple of the logical block size %d, as O_DIRECT needs", cfg.BufferSize, lba)
 	}
 	blocks := uint64(cfg.BufferSize) / lba
-	if blocks > 1<<16 || blocks > dev.Limits().Blocks {
-		return nil, fmt.Errorf("buffer size %d: need at most %d blocks of %d bytes", cfg.BufferSize, min(1<<16, dev.Limits().Blocks), lba)
-	}
-	if cfg.Poll {
-		if err := dev.Poll().Check(); err != nil {
-			return nil, err
-		}
+	if most := min(MaxBlocks(t.lba), t.blocks); blocks < 1 || blocks > most {
+		return nil, fmt.Errorf("buffer size %d: need 1 to %d blocks of %d bytes (the namespace has %d)", cfg.BufferSize, most, lba, t.blocks)
 	}
 	q := &Queue{
-		path: dev.BlockPath(), writable: dev.Writable(), lba: lba, blocks: dev.Limits().Blocks, perBuffer: uint32(blocks),
-		built: make([]uint32, cfg.Depth),
+		path: t.file.Path, writable: t.file.Writable, lba: lba, blocks: t.blocks, perBuffer: uint32(blocks),
+		built: make([]uint64, cfg.Depth),
 	}
-	file := slotio.File{Path: q.path, Writable: q.writable, Direct: true}
 	var err error
-	q.core, err = slotio.Open(file, slotio.Options(*cfg), q.prove)
-	return q, err
+	if q.core, err = slotio.Open(t.file, slotio.Options(*cfg), q.prove); err != nil {
+		return nil, err
+	}
+	return q, nil
 }
+
+// MaxBlocks is the most logical blocks of lba bytes in one command of a Queue:
+// as many as a passthrough command can name, within what the kernel transfers
+// at once.
+func MaxBlocks(lba uint64) uint64 { return min(nvme.MaxNLB, maxTransfer/lba) }
 
 // prove reads a whole buffer, as passthru.Queue does. Media errors do not
 // matter here, so that only what blames the request is returned.
@@ -124,8 +151,8 @@ func (q *Queue) Settings() passthru.Settings {
 // Depth is the number of slots.
 func (q *Queue) Depth() int { return len(q.built) }
 
-// Buffer is a slot's data buffer.
-func (q *Queue) Buffer(slot int) []byte { return q.core.Bufs.Slot(slot) }
+// Buffer is a slot's data buffer; see passthru.Queue.Buffer.
+func (q *Queue) Buffer(slot int) []byte { return q.core.Data(slot) }
 
 // Read publishes a read of nlb logical blocks from slba.
 func (q *Queue) Read(slot int, slba uint64, nlb uint32) error {
@@ -143,6 +170,9 @@ func (q *Queue) Write(slot int, slba uint64, nlb uint32) error {
 // ReadBatch publishes a read of nlb blocks for each slot, from the SLBA at the
 // same place.
 func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
+	if err := slotio.CheckBatch(slots, slbas); err != nil {
+		return err
+	}
 	for i, slot := range slots {
 		if err := q.publish(readOp, slot, slbas[i], nlb); err != nil {
 			return err
@@ -153,6 +183,9 @@ func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
 
 // WriteBatch is ReadBatch for writes.
 func (q *Queue) WriteBatch(slots []int, slbas []uint64, nlb uint32) error {
+	if err := slotio.CheckBatch(slots, slbas); err != nil {
+		return err
+	}
 	for i, slot := range slots {
 		if err := q.Write(slot, slbas[i], nlb); err != nil {
 			return err
@@ -167,7 +200,7 @@ const (
 )
 
 func (q *Queue) publish(op uint32, slot int, slba uint64, nlb uint32) error {
-	if kind := op<<24 | nlb; uint(slot) < uint(len(q.built)) && q.built[slot] == kind && slba <= q.blocks-uint64(nlb) && !q.core.Ring.Busy(slot) {
+	if kind := uint64(op)<<32 | uint64(nlb); uint(slot) < uint(len(q.built)) && q.built[slot] == kind && slba <= q.blocks-uint64(nlb) && !q.core.Ring.Busy(slot) {
 		q.core.Ring.Entry(slot).Off = slba * q.lba
 		return q.core.Ring.Publish(slot)
 	}
@@ -199,7 +232,7 @@ func (q *Queue) build(op uint32, slot int, slba uint64, nlb uint32) error {
 		}
 	}
 	*q.core.Ring.Entry(slot) = e
-	q.built[slot] = op<<24 | nlb
+	q.built[slot] = uint64(op)<<32 | uint64(nlb)
 	return q.core.Ring.Publish(slot)
 }
 
@@ -207,10 +240,10 @@ func (q *Queue) build(op uint32, slot int, slba uint64, nlb uint32) error {
 func (q *Queue) Submit(wait int) error { return q.core.Ring.Submit(wait) }
 
 // Take takes up to len(dst) completions that are there already.
-func (q *Queue) Take(dst []uringcmd.Completion) int { return q.core.Ring.Reap(dst) }
+func (q *Queue) Take(dst []uringcmd.Completion) int { return q.core.Take(dst) }
 
 // Ready counts the completions that Take would find.
-func (q *Queue) Ready() int { return q.core.Ring.Ready() }
+func (q *Queue) Ready() int { return q.core.Ready() }
 
 // Reap sends everything published and collects at least atLeast completions.
 func (q *Queue) Reap(atLeast int, dst []uringcmd.Completion) (int, error) {
@@ -226,6 +259,9 @@ func (q *Queue) Stats() uringcmd.Stats { return q.core.Ring.Stats() }
 // Err is nil if the whole length was transferred, else *TransferError. Call it
 // before the slot is used again.
 func (q *Queue) Err(c uringcmd.Completion) error {
+	if err := q.core.CheckOpen(c.Slot); err != nil {
+		return fmt.Errorf("completion with res %d: %w", c.Res, err)
+	}
 	e := q.core.Ring.Entry(c.Slot)
 	if c.Res >= 0 && uint32(c.Res) == e.Len {
 		return nil

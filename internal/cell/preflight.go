@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nvmepass/nvmepass/internal/blockio"
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/iopoll"
+	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/passthru"
 )
 
@@ -40,7 +43,11 @@ func (s *Set) open(cfg *compare.Config) error {
 		}
 		s.devices[path] = d
 	}
-	if err := s.chooseBlockSize(cfg); err != nil {
+	layouts := make([]nvme.Layout, len(cfg.Devices))
+	for i, path := range cfg.Devices {
+		layouts[i] = s.devices[path].Layout()
+	}
+	if err := chooseBlockSize(cfg, layouts); err != nil {
 		return err
 	}
 	for _, path := range cfg.Devices {
@@ -51,12 +58,14 @@ func (s *Set) open(cfg *compare.Config) error {
 	return checkCPU(cfg)
 }
 
-func (s *Set) chooseBlockSize(cfg *compare.Config) error {
+// chooseBlockSize makes a block size of 0 one logical block, if all devices
+// agree on one.
+func chooseBlockSize(cfg *compare.Config, layouts []nvme.Layout) error {
 	if cfg.BlockSize != 0 {
 		return nil
 	}
-	for _, path := range cfg.Devices {
-		unit := int(s.devices[path].Layout().UnderPRACT().Unit())
+	for _, l := range layouts {
+		unit := int(l.UnderPRACT().Unit())
 		if cfg.BlockSize != 0 && cfg.BlockSize != unit {
 			return &compare.UsageError{Flag: "--bs", Problem: fmt.Sprintf("the devices have logical blocks of %d and %d bytes", cfg.BlockSize, unit), Remedy: "give one size that is a multiple of both"}
 		}
@@ -65,8 +74,16 @@ func (s *Set) chooseBlockSize(cfg *compare.Config) error {
 	return nil
 }
 
+// namespace is what check asks of a *passthru.Device.
+type namespace interface {
+	Layout() nvme.Layout
+	Limits() passthru.Limits
+	Poll() iopoll.Support
+	BlockPath() string
+}
+
 // check looks at one device for all paths that cfg asks for.
-func check(d *passthru.Device, cfg *compare.Config) error {
+func check(d namespace, cfg *compare.Config) error {
 	host := d.Layout().UnderPRACT()
 	lim := d.Limits()
 	for _, p := range cfg.Paths {
@@ -80,12 +97,16 @@ func check(d *passthru.Device, cfg *compare.Config) error {
 			if err != nil {
 				return fmt.Errorf("--bs %d: %s: %w", cfg.BlockSize, p, err)
 			}
-			if lim.MaxTransfer != 0 && uint64(cfg.BlockSize) > lim.MaxTransfer || blocks > uint64(lim.MaxBlocks) {
-				return fmt.Errorf("--bs %d: %s: one command moves at most %d bytes on this device (MDTS %d, kernel max_hw_sectors %d; 0 is no limit), and passthrough is never split: use --bs %d or less",
-					cfg.BlockSize, p, lim.MaxTransfer, lim.MDTS, lim.MaxHWSectors, uint64(lim.MaxBlocks)*uint64(host.Unit()))
+			if blocks > uint64(lim.MaxBlocks) {
+				remedy := fmt.Sprintf("use --bs %d or less", host.DataLen(lim.MaxBlocks))
+				if lim.MaxBlocks == 0 {
+					remedy = "not even one block fits, so compare without passthrough: --paths block,block-poll"
+				}
+				return fmt.Errorf("--bs %d: %s: one command moves at most %d bytes on this device (MDTS %d, kernel max_hw_sectors %d; 0 is no limit), and passthrough is never split: %s",
+					cfg.BlockSize, p, host.DataLen(lim.MaxBlocks), lim.MDTS, lim.MaxHWSectors, remedy)
 			}
 			if blocks > lim.Blocks {
-				return fmt.Errorf("--bs %d: %s: the namespace has %d blocks of %d bytes", cfg.BlockSize, p, lim.Blocks, host.Unit())
+				return fmt.Errorf("--bs %d: %s: the namespace has only %d blocks of %d bytes: use a smaller --bs", cfg.BlockSize, p, lim.Blocks, host.Unit())
 			}
 			continue
 		}
@@ -96,8 +117,8 @@ func check(d *passthru.Device, cfg *compare.Config) error {
 		if cfg.BlockSize%lba != 0 {
 			return fmt.Errorf("--bs %d: %s: O_DIRECT needs a multiple of the logical block size %d", cfg.BlockSize, p, lba)
 		}
-		if n := uint64(cfg.BlockSize / lba); n > lim.Blocks {
-			return fmt.Errorf("--bs %d: %s: the namespace has %d blocks of %d bytes", cfg.BlockSize, p, lim.Blocks, lba)
+		if n, most := uint64(cfg.BlockSize/lba), min(blockio.MaxBlocks(uint64(lba)), lim.Blocks); n > most {
+			return fmt.Errorf("--bs %d: %s: one read takes at most %d blocks of %d bytes (the namespace has %d): use --bs %d or less", cfg.BlockSize, p, most, lba, lim.Blocks, most*uint64(lba))
 		}
 	}
 	return nil

@@ -99,6 +99,10 @@ func stopIfGone(err error) error {
 
 func (s *Set) sample(r *workload.Result, set passthru.Settings) compare.Sample {
 	w := r.Window
+	var inFlight *float64
+	if w.InFlight > 0 { // 0 is no submission: a batch counts before it is sent
+		inFlight = compare.Float(w.InFlight)
+	}
 	return compare.Sample{
 		WindowNS: w.Time.Nanoseconds(),
 		OK:       w.OK, Failed: w.Failed, Cancelled: w.Cancelled,
@@ -107,7 +111,7 @@ func (s *Set) sample(r *workload.Result, set passthru.Settings) compare.Sample {
 		Enters:        w.Enters,
 		SubmitPerCall: compare.Float(float64(w.Submitted) / float64(w.Enters)),
 		ReapPerCall:   compare.Float(float64(w.Reaped) / float64(w.Enters)),
-		MeanInFlight:  compare.Float(w.InFlight),
+		MeanInFlight:  inFlight,
 		UserCPUNS:     w.UserCPU.Nanoseconds(), SystemCPUNS: w.SystemCPU.Nanoseconds(),
 		Settings: compare.Settings{
 			Polled: set.Polled, FixedBuffers: s.fixedText(set), RegisteredFiles: set.RegisteredFile,

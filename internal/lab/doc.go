@@ -11,11 +11,12 @@
 // # Drives
 //
 // A [Drive] becomes one controller: nvme0, nvme1, ... in the order given. The driver probes controllers in parallel, so
-// the kernel may number them otherwise; Init then compares the serial numbers, and binds the controllers to the driver
-// one after another in the asked order. The namespaces of one controller have no such order: kernels since 6.12 scan them in
-// parallel and number them as they come, so that nvme0n1 may have NSID 2; [FindNamespace] finds them. The serial is lab0, lab1, ... unless the drive names one. The null backend
-// moves no data at all: a read leaves the guest's buffer as it was, which is what makes it fast. Drives whose data must be
-// kept use the memory or the file backend.
+// that the kernel may number them otherwise; Init then compares the serial numbers, takes the controllers from the driver and
+// gives them back one after another. The namespaces of one controller have no such order: kernels since 6.12 scan them
+// in parallel and number them as they come, so that nvme0n1 may have NSID 2; [FindNamespace] finds them.
+//
+// The serial number is lab0, lab1, ... unless the drive names one. The null backend moves no data at all: a read leaves the
+// guest's buffer as it was, which is what makes it fast. Drives whose data must be kept use the memory or the file backend.
 //
 // # Transport
 //
@@ -28,7 +29,8 @@
 //
 // KVM is used when /dev/kvm can be opened and the processor offers vmx or svm. A guest that says nothing under KVM within
 // [Config.HelloTimeout] is ended and started again with the TCG emulator. The TCG guest has the Nehalem CPU without
-// cmpxchg16b, whose emulation crashes newer kernels under QEMU 7.2.
+// cmpxchg16b, whose emulation crashes newer kernels under QEMU 7.2. On a busy host, that emulator rarely crashes a kernel that
+// is changing its own code; a guest that falls to it before its program has started is started again.
 //
 // # Bounds
 //

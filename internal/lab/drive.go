@@ -13,7 +13,8 @@ const (
 	// BackendNull keeps nothing and moves nothing: the fastest device there is. Reads leave the guest's buffer untouched
 	// unless Drive.Zeroes is set, writes vanish.
 	BackendNull Backend = "null"
-	// BackendMemory keeps the data in the host's memory for the time of the run.
+	// BackendMemory keeps the data in the host's memory for the time of the run, or in a temporary file where /dev/shm has no
+	// room for the whole drive.
 	BackendMemory Backend = "memory"
 	// BackendFile keeps the data in Drive.File.
 	BackendFile Backend = "file"

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -105,7 +106,7 @@ func readFrame(r io.Reader, buf *[]byte) (t frameType, payload []byte, slot int,
 
 // noEOF turns the end of the stream inside a frame into an error of its own.
 func noEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -23,9 +23,6 @@ func (o *openFiles) add(f *os.File) string {
 	return fmt.Sprintf("/dev/fd/%d", 2+len(o.files))
 }
 
-// fd returns the descriptor that f, added last, has in QEMU.
-func (o *openFiles) fd() int { return 2 + len(o.files) }
-
 func (o *openFiles) close() {
 	for _, f := range o.files {
 		// Nothing is written through these descriptors.
@@ -33,11 +30,16 @@ func (o *openFiles) close() {
 	}
 }
 
-// unnamedFile makes a file that no name leads to, so that it is gone when its last user is. Memory is preferred.
-func unnamedFile(inMemory bool) (*os.File, error) {
+// memoryFolder is where Linux keeps files in memory.
+const memoryFolder = "/dev/shm"
+
+// unnamedFile makes an empty file that no name leads to, so that it is gone when its last user is. It is in memory where that has
+// room for size bytes (containers often have 64 MiB there), else in the folder for temporary files.
+func unnamedFile(size int64) (*os.File, error) {
 	dir := ""
-	if st, err := os.Stat("/dev/shm"); inMemory && err == nil && st.IsDir() {
-		dir = "/dev/shm"
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(memoryFolder, &fs); err == nil && int64(fs.Bavail) > size/fs.Bsize {
+		dir = memoryFolder
 	}
 	f, err := os.CreateTemp(dir, "nvmepass-lab-")
 	if err != nil && dir != "" {
@@ -52,9 +54,9 @@ func unnamedFile(inMemory bool) (*os.File, error) {
 	return f, nil
 }
 
-// openImages opens or makes the backing store of every namespace of a drive.
-func openImages(ctx context.Context, d Drive, files *openFiles) ([]image, error) {
-	images := make([]image, d.Namespaces)
+// openImages opens or makes the backing store of every namespace of a drive, and returns the paths under which QEMU opens them.
+func openImages(ctx context.Context, d Drive, files *openFiles) ([]string, error) {
+	images := make([]string, d.Namespaces)
 	if d.Backend == BackendNull {
 		return images, nil
 	}
@@ -62,7 +64,7 @@ func openImages(ctx context.Context, d Drive, files *openFiles) ([]image, error)
 		var f *os.File
 		var err error
 		if d.Backend == BackendMemory {
-			f, err = unnamedFile(true)
+			f, err = unnamedFile(d.Size)
 		} else {
 			f, err = openDriveFile(d.File)
 		}
@@ -73,7 +75,7 @@ func openImages(ctx context.Context, d Drive, files *openFiles) ([]image, error)
 		if err := prepareImage(ctx, f, d); err != nil {
 			return nil, err
 		}
-		images[i] = image{path: p}
+		images[i] = p
 	}
 	return images, nil
 }

@@ -97,6 +97,22 @@ func (r *initramfs) addSpec(s guestSpec) error {
 	return nil
 }
 
+// size returns about how many bytes the files take, without the archive's headers.
+func (r *initramfs) size() (int64, error) {
+	var n int64
+	for _, b := range r.data {
+		n += int64(len(b))
+	}
+	for name, host := range r.files {
+		st, err := os.Stat(host)
+		if err != nil {
+			return 0, fmt.Errorf("lab: initramfs: %s: %w", name, err)
+		}
+		n += st.Size()
+	}
+	return n, nil
+}
+
 // writeTo writes the archive, uncompressed: under emulation the guest unpacks slower than QEMU loads.
 func (r *initramfs) writeTo(out io.Writer) error {
 	buf := bufio.NewWriterSize(out, 1<<20)

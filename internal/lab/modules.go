@@ -137,7 +137,7 @@ func moduleName(file string) string {
 // moduleParams picks the parameters of a module from a kernel command line, as modprobe does.
 func moduleParams(cmdline, module string) string {
 	var params []string
-	for _, arg := range strings.Fields(cmdline) {
+	for arg := range strings.FieldsSeq(cmdline) {
 		if name, param, ok := strings.Cut(arg, "."); ok && strings.ReplaceAll(name, "-", "_") == module {
 			params = append(params, param)
 		}

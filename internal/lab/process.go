@@ -19,11 +19,11 @@ type process struct {
 	err    error // of Wait; read after done is closed
 }
 
-// startProcess starts path with args; files become descriptors 3, 4, ... and stay open here.
-func startProcess(path string, args []string, files []*os.File) (*process, error) {
+// startProcess starts path with args; files become descriptors 3, 4, ... and all stay open here.
+func startProcess(path string, args []string, stdin, stdout *os.File, files []*os.File) (*process, error) {
 	p := &process{cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.cmd.ExtraFiles = files
-	p.cmd.Stdout = &p.stderr
+	p.cmd.Stdin, p.cmd.Stdout = stdin, stdout
 	p.cmd.Stderr = &p.stderr
 	// A process group of its own keeps the terminal's ^C away from QEMU: it is the guest's program that gets it.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

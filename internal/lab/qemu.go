@@ -29,6 +29,15 @@ func (a accelerator) args() []string {
 	return []string{"-accel", "tcg,thread=multi", "-cpu", "Nehalem,-cx16"}
 }
 
+// kernelArgs returns what to add to the kernel's command line. The emulated time stamp counter is the host's; without the argument, the
+// kernel measures it against slower clocks, and a busy host makes it give up the counter in the middle of a run.
+func (a accelerator) kernelArgs() string {
+	if a == accelTCG {
+		return " tsc=reliable"
+	}
+	return ""
+}
+
 // machine is all that QEMU's command line depends on. The fields with a path name files that QEMU opens, usually
 // /dev/fd/N for a file that has no name any more.
 type machine struct {
@@ -38,22 +47,17 @@ type machine struct {
 	kernel    string
 	initrd    string
 	cmdline   string
-	consoleFD int
-	linkFD    int
-	shared    string
-	drives    []attachedDrive
+	// console is a pipe, and so are the link's standard input and output. A socket would hold a few hundred bytes only, as QEMU
+	// writes them one by one, and the kernel's console drops what does not leave in time.
+	console string
+	shared  string
+	drives  []attachedDrive
 }
 
-// attachedDrive is one controller pair or controller with the images of its namespaces; the images of a null drive are empty.
+// attachedDrive is one controller pair or controller with the images of its namespaces; those of a null drive are empty.
 type attachedDrive struct {
 	Drive
-	images []image
-}
-
-// image is the backing store of one namespace.
-type image struct {
-	path string
-	size int64
+	images []string
 }
 
 // firstSlot is the PCI slot of the first controller; the slots before it hold what QEMU places by itself.
@@ -69,9 +73,9 @@ func (m machine) args() []string {
 		"-kernel", m.kernel,
 		"-initrd", m.initrd,
 		"-append", m.cmdline,
-		"-chardev", "socket,id=console,fd="+strconv.Itoa(m.consoleFD),
+		"-chardev", "file,id=console,path="+m.console,
 		"-serial", "chardev:console",
-		"-chardev", "socket,id=link,fd="+strconv.Itoa(m.linkFD),
+		"-chardev", "stdio,id=link,signal=off",
 		"-serial", "chardev:link",
 		"-object", jsonArg("qom-type", "memory-backend-file", "id", "shared", "mem-path", m.shared, "size", sharedSize, "share", true),
 		"-device", jsonArg("driver", "ivshmem-plain", "id", "bulk", "memdev", "shared", "addr", "3"),
@@ -118,7 +122,7 @@ func (d attachedDrive) args(i, slot int) []string {
 				capacity = d.ZoneSize
 			}
 			props = append(props, "zoned", true, "zoned.zone_size", d.ZoneSize, "zoned.zone_capacity", capacity,
-				"zoned.max_open", d.MaxOpen, "zoned.max_active", max(d.MaxActive, d.MaxOpen))
+				"zoned.max_open", d.MaxOpen, "zoned.max_active", d.MaxActive)
 		}
 		a = append(a, "-device", jsonArg(props...))
 	}
@@ -137,8 +141,7 @@ func (d attachedDrive) blockdevs(id string, n int) (top string, args []string) {
 		}
 		add(props...)
 	} else {
-		img := d.images[n]
-		file := object("driver", "file", "filename", img.path, "locking", "off", "discard", "unmap")
+		file := object("driver", "file", "filename", d.images[n], "locking", "off", "discard", "unmap")
 		if d.Format == FormatQcow2 {
 			add("driver", "qcow2", "node-name", top, "discard", "unmap", "file", file)
 		} else {

@@ -36,11 +36,11 @@ func TestQEMUArgs(t *testing.T) {
 			}
 			drives, err := spreadDrives(drives)
 			require.NoError(t, err)
-			m := machine{accel: c.accel, cpus: 2, memoryMiB: 1024, kernel: "/k", initrd: "/dev/fd/3", cmdline: kernelArgs(Config{PollQueues: 1}), consoleFD: 4, linkFD: 5, shared: "/dev/fd/6"}
+			m := machine{accel: c.accel, cpus: 2, memoryMiB: 1024, kernel: "/k", initrd: "/dev/fd/3", cmdline: kernelArgs(Config{PollQueues: 1}), console: "/dev/fd/4", shared: "/dev/fd/5"}
 			for _, d := range drives {
 				a := attachedDrive{Drive: d}
 				for range d.Namespaces {
-					a.images = append(a.images, image{path: `/dev/fd/7,"x"`})
+					a.images = append(a.images, `/dev/fd/6,"x"`)
 				}
 				m.drives = append(m.drives, a)
 			}

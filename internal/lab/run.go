@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/nvmepass/nvmepass/internal/sys"
 )
 
 // Run boots a guest, runs the program in it and returns when QEMU has ended. The error is nil when the program ran to its
@@ -41,11 +39,29 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return Result{}, err
 	}
 	p.note(note)
+	res, err := p.runOn(ctx, qemu, accels)
+	res.QEMU = version
+	return res, err
+}
+
+// maxBootCrashes bounds how often a guest is started again that fell to the emulator's own fault.
+const maxBootCrashes = 3
+
+// runOn tries the accelerators in turn, until one starts the guest.
+func (p *plan) runOn(ctx context.Context, qemu string, accels []accelerator) (Result, error) {
 	deadline := time.Now().Add(p.cfg.Timeout)
-	for i, a := range accels {
+	crashes := 0
+	for i := 0; i < len(accels); i++ {
+		a := accels[i]
 		g := &guest{plan: p, qemu: qemu, accel: a, deadline: deadline}
 		res, err := g.run(ctx)
-		res.Kernel, res.QEMU, res.Accel = p.kernel, version, string(a)
+		res.Kernel, res.Accel = p.kernel, string(a)
+		if a == accelTCG && crashes < maxBootCrashes && g.crashedAtBoot(err) && ctx.Err() == nil {
+			crashes++
+			i--
+			p.note("the guest's kernel met a stale breakpoint while it started, a fault of the TCG emulator: starting again")
+			continue
+		}
 		if err != nil && !g.hello.Load() && a == accelKVM && i+1 < len(accels) && ctx.Err() == nil && !errors.Is(err, ErrTimeout) {
 			reason, _, _ := strings.Cut(err.Error(), "\n")
 			p.note(fmt.Sprintf("KVM did not work (%s): starting again with TCG", reason))
@@ -71,7 +87,8 @@ type guest struct {
 	deadline time.Time
 
 	proc    *process
-	link    *os.File
+	linkOut *os.File // frames from the guest
+	linkIn  *os.File // frames to the guest
 	shared  *os.File
 	console tailBuffer
 
@@ -95,18 +112,25 @@ func (g *guest) run(ctx context.Context) (res Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
-	console, err := g.channel(&files)
+	var pipes pipeEnds
+	defer pipes.closeOurs()
+	console, consoleEnd, err := pipes.fromQEMU()
 	if err != nil {
 		return Result{}, err
 	}
-	defer console.Close()
-	m.consoleFD = files.fd()
-	if g.link, err = g.channel(&files); err != nil {
+	m.console = files.add(consoleEnd)
+	linkOut, linkOutEnd, err := pipes.fromQEMU()
+	if err != nil {
 		return Result{}, err
 	}
-	defer g.link.Close()
-	m.linkFD = files.fd()
-	if g.shared, err = unnamedFile(true); err != nil {
+	defer linkOutEnd.Close()
+	linkIn, linkInEnd, err := pipes.toQEMU()
+	if err != nil {
+		return Result{}, err
+	}
+	defer linkInEnd.Close()
+	g.linkIn, g.linkOut = linkIn, linkOut
+	if g.shared, err = unnamedFile(sharedSize); err != nil {
 		return Result{}, err
 	}
 	m.shared = files.add(g.shared)
@@ -116,12 +140,15 @@ func (g *guest) run(ctx context.Context) (res Result, err error) {
 
 	g.ready, g.exited, g.failed = make(chan struct{}), make(chan exitStatus, 1), make(chan error, 4)
 	start := time.Now()
-	if g.proc, err = startProcess(g.qemu, m.args(), files.files); err != nil {
+	if g.proc, err = startProcess(g.qemu, m.args(), linkInEnd, linkOutEnd, files.files); err != nil {
 		return Result{}, fmt.Errorf("%w: start %s: %w", ErrNoQEMU, g.qemu, err)
 	}
-	// QEMU has its own copies of the channels' far ends; ours would hide that it is gone.
-	files.files[m.consoleFD-3].Close()
-	files.files[m.linkFD-3].Close()
+	// QEMU has its own copies of the far ends; ours would hide that it is gone.
+	for _, f := range []*os.File{consoleEnd, linkOutEnd, linkInEnd} {
+		if err := f.Close(); err != nil {
+			return Result{}, errors.Join(fmt.Errorf("lab: pipe to QEMU: %w", err), g.proc.stop())
+		}
+	}
 
 	consoleDone := make(chan struct{})
 	go func() {
@@ -141,49 +168,65 @@ func (g *guest) run(ctx context.Context) (res Result, err error) {
 		g.serve()
 	}()
 
-	res, err = g.watch(ctx, start, linkDone)
+	res, err = g.watch(ctx, start, linkDone, consoleDone)
 	stopErr := g.proc.stop()
 	// The readers end with QEMU, unless a writer of the caller blocks; then they are left behind.
-	for _, c := range []chan struct{}{linkDone, consoleDone} {
-		select {
-		case <-c:
-		case <-time.After(2 * time.Second):
-		}
-	}
+	waitBriefly(linkDone)
+	waitBriefly(consoleDone)
 	if err == nil {
 		err = stopErr
 	}
 	return res, g.explain(err)
 }
 
-// channel makes a socket pair, hands one end to QEMU and returns the other.
-func (g *guest) channel(files *openFiles) (*os.File, error) {
-	a, b, err := sys.SocketPair()
+// pipeEnds are this process's ends of the pipes to QEMU.
+type pipeEnds []*os.File
+
+// fromQEMU makes a pipe that QEMU writes to.
+func (p *pipeEnds) fromQEMU() (ours, theirs *os.File, err error) {
+	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("lab: socket pair: %w", err)
+		return nil, nil, fmt.Errorf("lab: pipe: %w", err)
 	}
-	files.add(os.NewFile(uintptr(b), "lab-guest-end"))
-	return os.NewFile(uintptr(a), "lab-host-end"), nil
+	*p = append(*p, r)
+	return r, w, nil
+}
+
+// toQEMU makes a pipe that QEMU reads from.
+func (p *pipeEnds) toQEMU() (ours, theirs *os.File, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("lab: pipe: %w", err)
+	}
+	*p = append(*p, w)
+	return w, r, nil
+}
+
+func (p *pipeEnds) closeOurs() {
+	for _, f := range *p {
+		// QEMU is gone; nothing can be lost any more.
+		_ = f.Close()
+	}
 }
 
 // prepare writes the initramfs and opens the drives' images.
 func (g *guest) prepare(ctx context.Context, files *openFiles) (machine, error) {
-	m := machine{accel: g.accel, cpus: g.cfg.CPUs, memoryMiB: g.cfg.MemoryMiB, kernel: g.kernel.Path, cmdline: g.cmdline}
-	initrd, err := unnamedFile(true)
+	m := machine{accel: g.accel, cpus: g.cfg.CPUs, memoryMiB: g.cfg.MemoryMiB, kernel: g.kernel.Path, cmdline: g.cmdline + g.accel.kernelArgs()}
+	size, err := g.files.size()
+	if err != nil {
+		return m, err
+	}
+	// The kernel holds the archive and its contents at the same time while it unpacks.
+	if need := int(2*size>>20) + 96; need > g.cfg.MemoryMiB {
+		return m, configError("%d MiB of memory: binaries and files of %d MiB need %d", g.cfg.MemoryMiB, size>>20, need)
+	}
+	initrd, err := unnamedFile(size)
 	if err != nil {
 		return m, err
 	}
 	m.initrd = files.add(initrd)
 	if err := g.files.writeTo(initrd); err != nil {
 		return m, fmt.Errorf("lab: write the initramfs: %w", err)
-	}
-	st, err := initrd.Stat()
-	if err != nil {
-		return m, err
-	}
-	// The kernel holds the archive and its contents at the same time while it unpacks.
-	if need := int(2*st.Size()>>20) + 96; need > g.cfg.MemoryMiB {
-		return m, configError("%d MiB of memory: binaries and files of %d MiB need %d", g.cfg.MemoryMiB, st.Size()>>20, need)
 	}
 	for _, d := range g.drives {
 		images, err := openImages(ctx, d, files)
@@ -196,7 +239,7 @@ func (g *guest) prepare(ctx context.Context, files *openFiles) (machine, error) 
 }
 
 // watch waits for the run to end, one way or the other, and enforces every bound.
-func (g *guest) watch(ctx context.Context, start time.Time, linkDone <-chan struct{}) (Result, error) {
+func (g *guest) watch(ctx context.Context, start time.Time, linkDone, consoleDone <-chan struct{}) (Result, error) {
 	var res Result
 	hello := time.NewTimer(min(g.helloTimeout(g.accel), time.Until(g.deadline)))
 	defer hello.Stop()
@@ -235,6 +278,7 @@ func (g *guest) watch(ctx context.Context, start time.Time, linkDone <-chan stru
 			default:
 			}
 			g.proc.waitFor(5 * time.Second)
+			waitBriefly(consoleDone)
 			return res, g.gone()
 		case <-hello.C:
 			if !g.hello.Load() {
@@ -264,9 +308,22 @@ func (g *guest) watch(ctx context.Context, start time.Time, linkDone <-chan stru
 	}
 }
 
+// waitBriefly waits for c to be closed, within a bound.
+func waitBriefly(c <-chan struct{}) {
+	t := time.NewTimer(2 * time.Second)
+	defer t.Stop()
+	select {
+	case <-c:
+	case <-t.C:
+	}
+}
+
 // gone explains why QEMU ended without an exit code of the program.
 func (g *guest) gone() error {
 	if line := panicLine(g.console.String()); line != "" {
+		if g.accel == accelTCG && staleBreakpoint(g.console.String()) {
+			line += "; a stale breakpoint (int3) is a fault of the TCG emulator: run it again, or take a newer QEMU"
+		}
 		return fmt.Errorf("%w before the program's exit code was known: %s", ErrPanic, line)
 	}
 	select {
@@ -284,7 +341,27 @@ func (g *guest) gone() error {
 		}
 		return fmt.Errorf("%w: the guest switched itself off before its init ran (QEMU: %s)", ErrNoAnswer, said)
 	}
-	return fmt.Errorf("%w: the guest switched itself off, or QEMU was killed (%v)", ErrNoAnswer, g.proc.err)
+	if g.proc.err != nil {
+		return fmt.Errorf("%w: QEMU ended: %w", ErrNoAnswer, g.proc.err)
+	}
+	return fmt.Errorf("%w: the guest switched itself off", ErrNoAnswer)
+}
+
+// crashedAtBoot reports whether the guest fell to the emulator's own fault before the program started. The kernel patches its code
+// through a breakpoint (int3); TCG with several threads, seen with QEMU 7.2 on a busy host, may run the breakpoint after it was
+// taken back, and the kernel panics over it.
+func (g *guest) crashedAtBoot(err error) bool {
+	select {
+	case <-g.ready:
+		return false
+	default:
+		return errors.Is(err, ErrPanic) && staleBreakpoint(g.console.String())
+	}
+}
+
+// staleBreakpoint reports whether a kernel log tells of a breakpoint that nobody had set.
+func staleBreakpoint(console string) bool {
+	return strings.Contains(console, " int3: 0000 ")
 }
 
 // panicLine returns the line of a kernel log that tells why it panicked, or "" when it did not.
@@ -339,12 +416,12 @@ func (g *guest) fail(err error) {
 
 // send writes a frame to the guest. A link that is gone shows as its reader's end.
 func (g *guest) send(t frameType, payload []byte) {
-	_, _ = g.link.Write(appendFrame(nil, t, payload))
+	_, _ = g.linkIn.Write(appendFrame(nil, t, payload))
 }
 
 // serve reads the guest's frames until the link ends.
 func (g *guest) serve() {
-	r := bufio.NewReaderSize(g.link, 64<<10)
+	r := bufio.NewReaderSize(g.linkOut, 64<<10)
 	var buf []byte
 	defer func() {
 		if g.filesPipe != nil {
@@ -354,7 +431,7 @@ func (g *guest) serve() {
 	for {
 		t, payload, slot, err := readFrame(r, &buf)
 		if err != nil {
-			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, os.ErrClosed) {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrClosed) {
 				g.fail(err)
 			}
 			return

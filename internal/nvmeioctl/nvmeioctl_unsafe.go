@@ -23,7 +23,7 @@ const MaxData = 8 << 20
 func NSID(fd int) (uint32, error) {
 	id, err := sys.Ioctl(fd, uapi.NVMeIoctlID, nil)
 	if err != nil {
-		return 0, fmt.Errorf("ask for the namespace ID (NVME_IOCTL_ID): %w", err)
+		return 0, fmt.Errorf("ask for the namespace ID (NVME_IOCTL_ID): %w%s", err, advice(err))
 	}
 	return uint32(id), nil
 }
@@ -88,8 +88,8 @@ func send(fd int, req64, req32 uint32, cmd nvme.Command, set nvme.CommandSet, da
 	if err != nil {
 		return 0, fmt.Errorf("%s by ioctl: %w%s", cmd.Opcode.Name(set), err, advice(err))
 	}
-	if status != 0 {
-		return result, nvme.NewStatusError(&cmd, set, nvme.Status(status), result)
+	if err := nvme.NewStatusError(&cmd, set, nvme.Status(status), result); err != nil {
+		return result, err
 	}
 	if buf != nil && !cmd.IsWrite() {
 		copy(data, buf)
@@ -100,6 +100,9 @@ func send(fd int, req64, req32 uint32, cmd nvme.Command, set nvme.CommandSet, da
 func advice(err error) string {
 	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
 		return " (this command needs CAP_SYS_ADMIN on this kernel: run as root)"
+	}
+	if errors.Is(err, syscall.ENOTTY) {
+		return " (no NVMe node that takes it: use a namespace's /dev/ngXnY or /dev/nvmeXnY, or for admin commands also /dev/nvmeX)"
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ package slotio
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/nvmepass/nvmepass/fixedbuf"
@@ -70,6 +71,7 @@ type Queue struct {
 	waiter iopoll.Waiter
 	plain  bool // the file is not registered
 	polled bool
+	closed bool
 }
 
 // Open opens the file and makes ring and buffers. prove performs real reads
@@ -86,7 +88,7 @@ func Open(f File, o Options, prove func(q *Queue) error) (*Queue, error) {
 
 func (q *Queue) open(f File, o Options, prove func(q *Queue) error) (err error) {
 	if q.fd, err = sys.OpenDevice(f.Path, f.Writable, f.Direct); err != nil {
-		return fmt.Errorf("open %s: %w", f.Path, err)
+		return Permission(fmt.Errorf("open %s: %w", f.Path, err))
 	}
 	if q.Ring, err = uringcmd.New(uringcmd.Config{
 		Slots: o.Depth, Big: f.Big, IOPoll: o.Poll, Linear: o.Linear, Rewind: o.Rewind, Without: o.Without,
@@ -129,8 +131,33 @@ func (q *Queue) open(f File, o Options, prove func(q *Queue) error) (err error) 
 	return proved
 }
 
-// Closed tells whether Close was called or Open failed.
-func (q *Queue) Closed() bool { return q.Bufs == nil }
+// Permission adds a remedy to the error of opening a node, if it is one of
+// permission.
+func Permission(err error) error {
+	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
+		return fmt.Errorf("%w: the mode of the node forbids it (generic nodes are root's alone by default): run as root, or give a group access by a udev rule (KERNEL==\"ng*n*\", GROUP=\"disk\", MODE=\"0660\")", err)
+	}
+	return err
+}
+
+// Closed tells whether Close was called.
+func (q *Queue) Closed() bool { return q.closed }
+
+// Data is a slot's data buffer, nil after Close or if there is no such slot.
+func (q *Queue) Data(slot int) []byte {
+	if q.closed || uint(slot) >= uint(q.Bufs.Slots()) {
+		return nil
+	}
+	return q.Bufs.Slot(slot)
+}
+
+// Metadata is a slot's metadata buffer, nil if there is none; see Data.
+func (q *Queue) Metadata(slot int) []byte {
+	if q.closed || q.Meta == nil || uint(slot) >= uint(q.Meta.Slots()) {
+		return nil
+	}
+	return q.Meta.Slot(slot)
+}
 
 // Target is the file as an entry names it: descriptor or index, and the flag
 // that tells which.
@@ -141,17 +168,51 @@ func (q *Queue) Target() (fd int32, flags uint8) {
 	return 0, uapi.SQEFixedFile
 }
 
-// CheckSlot returns nil if a command can be built in the slot.
-func (q *Queue) CheckSlot(slot int) error {
+// CheckOpen returns nil if the queue is open and has the slot.
+func (q *Queue) CheckOpen(slot int) error {
 	switch {
-	case q.Closed():
+	case q.closed:
 		return fmt.Errorf("queue on %s: %w", q.path, uringcmd.ErrClosed)
 	case uint(slot) >= uint(q.Ring.Slots()):
 		return fmt.Errorf("slot %d: the queue has slots 0 to %d", slot, q.Ring.Slots()-1)
-	case q.Ring.Busy(slot):
+	}
+	return nil
+}
+
+// CheckSlot returns nil if a command can be built in the slot.
+func (q *Queue) CheckSlot(slot int) error {
+	if err := q.CheckOpen(slot); err != nil {
+		return err
+	}
+	if q.Ring.Busy(slot) {
 		return fmt.Errorf("slot %d: %w: reap its completion first", slot, uringcmd.ErrSlotBusy)
 	}
 	return nil
+}
+
+// CheckBatch returns nil if each slot of a batch has its address.
+func CheckBatch(slots []int, slbas []uint64) error {
+	if len(slots) != len(slbas) {
+		return fmt.Errorf("batch of %d slots and %d addresses: give one address per slot", len(slots), len(slbas))
+	}
+	return nil
+}
+
+// Take takes up to len(dst) completions that are there already; none after
+// Close, when the ring's memory is gone.
+func (q *Queue) Take(dst []uringcmd.Completion) int {
+	if q.closed {
+		return 0
+	}
+	return q.Ring.Reap(dst)
+}
+
+// Ready counts the completions that Take would find.
+func (q *Queue) Ready() int {
+	if q.closed {
+		return 0
+	}
+	return q.Ring.Ready()
 }
 
 // Settings are what the queue really uses; BlocksPerBuffer is the caller's to
@@ -182,6 +243,9 @@ func (q *Queue) One() (uringcmd.Completion, error) {
 
 // CheckGuards reports a byte outside the buffers that was written to.
 func (q *Queue) CheckGuards() error {
+	if q.closed {
+		return fmt.Errorf("check guards: queue on %s: %w", q.path, uringcmd.ErrClosed)
+	}
 	if q.Meta != nil {
 		if err := q.Meta.CheckGuards(); err != nil {
 			return fmt.Errorf("metadata: %w", err)
@@ -192,8 +256,12 @@ func (q *Queue) CheckGuards() error {
 
 // Close waits for all commands in flight, closes the ring, and only then frees
 // the buffers and closes the file. If commands do not come back, the buffers
-// stay mapped and the error is a *uringcmd.LeakError.
+// stay mapped and the error is a *uringcmd.LeakError. Calling it again does
+// nothing.
 func (q *Queue) Close() error {
+	if q.closed {
+		return nil
+	}
 	var errs []error
 	if q.Ring != nil {
 		err := q.Ring.Close()
@@ -210,17 +278,15 @@ func (q *Queue) Close() error {
 			}
 		}
 	}
+	q.closed = true
 	if q.Bufs != nil {
 		errs = append(errs, q.Bufs.Close())
-		q.Bufs = nil
 	}
 	if q.Meta != nil {
 		errs = append(errs, q.Meta.Close())
-		q.Meta = nil
 	}
 	if q.fd >= 0 {
 		errs = append(errs, sys.Close(q.fd))
-		q.fd = -1
 	}
 	return errors.Join(errs...)
 }

@@ -57,3 +57,16 @@ func Ioctl(fd int, req uint32, arg unsafe.Pointer) (int, error) {
 	}
 	return int(r), nil
 }
+
+// RereadPartitions makes the kernel read a disk's partition table again.
+func RereadPartitions(path string) error {
+	fd, err := OpenDevice(path, false, false)
+	if err != nil {
+		return err
+	}
+	_, err = Ioctl(fd, unix.BLKRRPART, nil)
+	if cerr := Close(fd); err == nil {
+		err = cerr
+	}
+	return err
+}

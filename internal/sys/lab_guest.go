@@ -38,18 +38,5 @@ func PowerOff() error {
 // KillAll sends sig to every process but the caller and, for an init, itself.
 func KillAll(sig syscall.Signal) error { return unix.Kill(-1, sig) }
 
-// SocketPair returns the two ends of a stream; both are closed on exec, and
-// the first does not block.
-func SocketPair() (a, b int, err error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, -1, err
-	}
-	if err := unix.SetNonblock(fds[0], true); err != nil {
-		return -1, -1, err
-	}
-	return fds[0], fds[1], nil
-}
-
 // Sync is sync(2): it starts writing back every file system and waits for it.
 func Sync() { unix.Sync() }

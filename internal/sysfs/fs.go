@@ -87,7 +87,8 @@ func (f FS) deviceDir(class string, major, minor uint32) (string, error) {
 	return dir, nil
 }
 
-// ParseCPUList reads the kernel's list format, such as "0-3,8" or "0, 1".
+// ParseCPUList reads the kernel's list format, such as "0-3,8" or "0, 1". It
+// keeps the order of the list, which names no CPU twice.
 func ParseCPUList(s string) ([]int, error) {
 	var cpus []int
 	for part := range strings.SplitSeq(s, ",") {
@@ -102,7 +103,10 @@ func ParseCPUList(s string) ([]int, error) {
 			b, err = strconv.Atoi(hi)
 		}
 		if err != nil || a < 0 || b < a || b > maxCPU {
-			return nil, fmt.Errorf("read CPU list %q: %q is no CPU or range of CPUs from 0 to %d", s, part, maxCPU)
+			return nil, fmt.Errorf("read CPU list %.100q: %.100q is no CPU or range of CPUs from 0 to %d", s, part, maxCPU)
+		}
+		if len(cpus)+b-a > maxCPU {
+			return nil, fmt.Errorf("read CPU list %.100q: it names more than the %d CPUs that a kernel can have", s, maxCPU+1)
 		}
 		for c := a; c <= b; c++ {
 			cpus = append(cpus, c)

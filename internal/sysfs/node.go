@@ -110,7 +110,7 @@ func pathError(path string, err error) error {
 	return fmt.Errorf("look at device %q: %w", shown, cause)
 }
 
-// Namespaces lists the nodes of all namespaces of this kernel, by name.
+// Namespaces lists the generic nodes of all namespaces of this kernel, by name.
 func (f FS) Namespaces() []Pair {
 	var pairs []Pair
 	for _, name := range children(filepath.Join(f.Root, "class", "nvme-generic")) {
@@ -118,7 +118,9 @@ func (f FS) Namespaces() []Pair {
 		if err != nil {
 			continue
 		}
-		pairs = append(pairs, Pair{Generic: f.devNode(dir), GenericDir: dir})
+		if node := f.devNode(dir); node != "" {
+			pairs = append(pairs, Pair{Generic: node, GenericDir: dir})
+		}
 	}
 	return pairs
 }

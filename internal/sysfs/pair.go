@@ -28,7 +28,7 @@ func (f FS) PairOf(n Node, nsidOf func(generic string) (uint32, error)) (Pair, e
 			return p, err
 		}
 		for _, dir := range disks(parent) {
-			if id, ok := number(dir, "nsid"); ok && uint32(id) == nsid {
+			if id, ok := number(dir, "nsid"); ok && id == int64(nsid) {
 				p.Block, p.BlockDir = f.devNode(dir), dir
 			}
 		}
@@ -49,7 +49,7 @@ func (f FS) PairOf(n Node, nsidOf func(generic string) (uint32, error)) (Pair, e
 			if err != nil {
 				return p, err
 			}
-			if nsid == uint32(id) {
+			if int64(nsid) == id {
 				p.Generic, p.GenericDir = node, dir
 			}
 		}

@@ -29,6 +29,12 @@ func newAddresses(p Pattern, first, blocks uint64, nlb uint32, seed uint64) (*ad
 	if nlb == 0 || blocks < uint64(nlb) {
 		return nil, fmt.Errorf("region of %d blocks holds no whole command of %d blocks: use a larger region or a smaller block size", blocks, nlb)
 	}
+	if first+blocks < first {
+		return nil, fmt.Errorf("region of %d blocks from %d ends beyond the last address of 64 bits: use a lower start", blocks, first)
+	}
+	if p != RandRead && p != Read {
+		return nil, fmt.Errorf("pattern %q: need %q or %q", p, RandRead, Read)
+	}
 	return &addresses{first: first, count: blocks / uint64(nlb), nlb: uint64(nlb), random: p == RandRead, state: seed}, nil
 }
 

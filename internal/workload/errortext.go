@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 
 	"github.com/nvmepass/nvmepass/internal/sys"
@@ -10,19 +11,21 @@ import (
 )
 
 // errorText names the kind of a command's error for the tally: the drive's
-// status or the kernel's errno, never one as the other.
+// status, the kernel's errno or a block transfer that ended early, never one as
+// another.
 func errorText(err error) string {
-	var status *nvme.StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*nvme.StatusError](err); ok {
 		code := status.Status.Code()
 		return fmt.Sprintf("%s (%#x)", code.Name(), uint16(code))
 	}
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		if name := sys.ErrnoName(errno); name != "" {
 			return name
 		}
 		return fmt.Sprintf("errno %d", int(errno))
 	}
-	return "short transfer"
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "short transfer"
+	}
+	return "result that is no success, status or errno"
 }

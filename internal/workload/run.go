@@ -71,7 +71,8 @@ type Window struct {
 	UserCPU, SystemCPU    time.Duration // of the calling thread
 }
 
-// Result is one run. Total.Issued = OK + Failed + Cancelled.
+// Result is one run. Total.Issued = OK + Failed + Cancelled, unless Run returned
+// uringcmd.ErrStalled: then what is missing is still in flight.
 type Result struct {
 	Total  Counts
 	Window Window
@@ -114,28 +115,39 @@ type snapshot struct {
 }
 
 // Run drives the queue until the run time has passed, ctx is done, or the drive
-// is gone. It always drains the queue, so that every command is accounted for;
-// the result is valid also beside an error.
+// is gone. Unless commands stall it drains the queue, so that every command is
+// accounted for; the result is valid also beside an error.
 func Run(ctx context.Context, q Queue, cfg Config) (*Result, error) {
-	if cfg.Batch < 1 || cfg.Batch > q.Depth() {
-		return nil, fmt.Errorf("run: batch %d: need 1 to the queue depth of %d", cfg.Batch, q.Depth())
-	}
-	if cfg.Rule != RuleFio && cfg.Rule != RuleTIO {
-		return nil, fmt.Errorf("run: batching rule %q: need %q or %q", cfg.Rule, RuleFio, RuleTIO)
-	}
-	addr, err := newAddresses(cfg.Pattern, cfg.First, cfg.Blocks, cfg.NLB, cfg.Seed)
+	r, err := newRunner(q, &cfg)
 	if err != nil {
 		return nil, fmt.Errorf("run: %w", err)
 	}
+	return r.run(ctx)
+}
+
+func newRunner(q Queue, cfg *Config) (*runner, error) {
+	if cfg.Batch < 1 || cfg.Batch > q.Depth() {
+		return nil, fmt.Errorf("batch %d: need 1 to the queue depth of %d", cfg.Batch, q.Depth())
+	}
+	if cfg.Rule != RuleFio && cfg.Rule != RuleTIO {
+		return nil, fmt.Errorf("batching rule %q: need %q or %q", cfg.Rule, RuleFio, RuleTIO)
+	}
+	if cfg.Warmup < 0 || cfg.Runtime < 0 || cfg.Warmup+cfg.Runtime < 0 {
+		return nil, fmt.Errorf("warm-up of %v and run time of %v: neither may be negative, nor their sum beyond 292 years", cfg.Warmup, cfg.Runtime)
+	}
+	addr, err := newAddresses(cfg.Pattern, cfg.First, cfg.Blocks, cfg.NLB, cfg.Seed)
+	if err != nil {
+		return nil, err
+	}
 	r := &runner{
-		q: q, cfg: &cfg, addr: addr, okRes: q.OKResult(),
+		q: q, cfg: cfg, addr: addr, okRes: q.OKResult(),
 		free: make([]int, q.Depth()), slbas: make([]uint64, cfg.Batch), done: make([]uringcmd.Completion, q.Depth()),
 		errors: map[string]uint64{},
 	}
 	for i := range r.free {
 		r.free[i] = len(r.free) - 1 - i // slot 0 on top of the stack
 	}
-	return r.run(ctx)
+	return r, nil
 }
 
 func (r *runner) run(ctx context.Context) (*Result, error) {
@@ -149,17 +161,20 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	t := time.AfterFunc(r.cfg.Warmup+r.cfg.Runtime, end)
 	defer t.Stop()
 	defer context.AfterFunc(ctx, end)()
+	if ctx.Err() != nil {
+		end() // now: the call above tells in its own time
+	}
 
 	var start, stop snapshot
 	started := false
 	for {
 		phase := r.phase.Load()
-		if phase != warmingUp && !started {
-			start, started = r.snapshot(), true
-		}
 		if phase == ending || r.fatal != nil {
 			stop = r.snapshot()
 			break
+		}
+		if phase == measuring && !started {
+			start, started = r.snapshot(), true
 		}
 		r.turn()
 	}
@@ -241,8 +256,12 @@ func (r *runner) fail(c uringcmd.Completion) {
 	}
 }
 
-// drain collects everything in flight; the queue's stall limit bounds it.
+// drain collects everything in flight; the queue's stall limit bounds it. After
+// a stall it does not wait for the limit once more: the queue's Close does.
 func (r *runner) drain() error {
+	if errors.Is(r.fatal, uringcmd.ErrStalled) {
+		return nil
+	}
 	for r.q.InFlight() > 0 {
 		if err := r.q.Submit(1); err != nil {
 			return fmt.Errorf("drain: %w", err)
@@ -261,7 +280,7 @@ func (r *runner) snapshot() snapshot {
 
 func window(a, b *snapshot) Window {
 	if a.at.IsZero() {
-		return Window{} // ended before the warm-up did
+		return Window{} // ended before the window began
 	}
 	w := Window{
 		Time: b.at.Sub(a.at),

@@ -1,0 +1,57 @@
+# `make compare` and `make test` do all the set-up on a fresh Debian machine with
+# Go: they install Debian packages that are missing and fetch guest kernels.
+
+GO      ?= go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# Arguments of make compare, as in: make compare ARGS="--rounds 9 --cpu 1"
+ARGS ?=
+
+.PHONY: all compare test unit integration lint fuzz lab-packages lab-kernels clean nvmepass
+
+all: nvmepass
+
+nvmepass:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/nvmepass
+
+# The table: block, passthru, passthru-poll and block-poll on an emulated drive.
+compare: lab-packages lab-kernels nvmepass
+	./nvmepass compare --lab --save compare.json $(ARGS)
+
+test: unit integration
+
+# -race needs a C compiler; nothing that ships does.
+unit: lab-packages lab-kernels
+	scripts/packages.sh gcc libc6-dev
+	CGO_ENABLED=1 NVMEPASS_LAB_REQUIRED=$(CI) $(GO) test -race ./...
+
+# On a drive of yours if NVMEPASS_TEST_DEVICE names one, else in the lab.
+integration: lab-packages lab-kernels nvmepass
+ifdef NVMEPASS_TEST_DEVICE
+	NVMEPASS_TEST_BINARY=$(CURDIR)/nvmepass CGO_ENABLED=0 $(GO) test -count=1 -v ./test
+else
+	$(GO) run ./test/matrix
+endif
+
+lint:
+	test -z "$$(gofmt -l .)"
+	$(GO) vet ./...
+	$(GO) run $(GOLANGCI) run ./...
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) vet ./...
+	GOOS=linux GOARCH=s390x $(GO) vet ./nvme
+
+# A short run of every fuzz target.
+FUZZTIME ?= 10s
+fuzz:
+	scripts/fuzz.sh $(FUZZTIME)
+
+lab-packages:
+	scripts/packages.sh qemu-system-x86
+
+lab-kernels:
+	scripts/lab-kernels.sh 6.1 6.12 newest
+
+clean:
+	rm -f nvmepass compare.json

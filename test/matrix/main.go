@@ -1,0 +1,176 @@
+// Command matrix runs the integration tests in the lab: every shape of guest on
+// every kernel that is asked for. It fails if a test fails, or if one was
+// skipped in every shape of a kernel, because then nothing tested it there.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nvmepass/nvmepass/internal/lab"
+)
+
+// shape is one guest to run the tests in.
+type shape struct {
+	name       string
+	drives     []string
+	pollQueues int
+	run        string // go test -run: what this shape can tell, "" for all
+}
+
+// shapes offer together what the tests ask for; see want in package test.
+var shapes = []shape{
+	{"polled", []string{
+		"size=64m,backend=memory,lba=512",
+		"size=64m,backend=memory,lba=4096",
+		"size=64m,backend=memory,lba=4096,ms=64,mset=1",
+		"size=64m,backend=memory,lba=512,ms=64",
+		"size=64m,backend=memory,lba=512,ms=8,pi=1",
+		"size=1g,backend=null,latency=2ms,serial=null0",
+		"size=64m,backend=memory,iops=400,serial=slow0",
+		"size=64m,backend=memory,error-sectors=2048,serial=bad0",
+	}, 1, ""},
+	{"no-poll-queues", []string{"size=64m,backend=memory,lba=512"}, 0, "TestB0[45]|TestB3|TestIdentity|TestInterrupted"},
+	{"multipath", []string{"size=64m,backend=memory,lba=512,multipath"}, 1, "TestB0[45]|TestB3|TestIdentity|TestPollQueues|TestCompare|TestDataIsRight"},
+}
+
+func main() {
+	kernels := flag.String("kernels", "6.1,6.12,newest", "kernels to run on: version prefixes, or newest")
+	run := flag.String("run", "", "only tests that match (go test -run)")
+	only := flag.String("shape", "", "only this shape")
+	verbose := flag.Bool("v", false, "show the tests' output")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	tally, err := runMatrix(ctx, strings.Split(*kernels, ","), *only, *run, *verbose)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "matrix:", err)
+	}
+	fmt.Printf("%d passed, %d failed, %d skipped\n", tally.passed, tally.failed, len(tally.skipped))
+	if err != nil || tally.failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// tally sums up over all kernels. A test counts once for each kernel.
+type tally struct {
+	passed, failed int
+	skipped        []string
+}
+
+func runMatrix(ctx context.Context, kernels []string, only, run string, verbose bool) (tally, error) {
+	var sum tally
+	dir, err := os.MkdirTemp("", "nvmepass-matrix-")
+	if err != nil {
+		return sum, err
+	}
+	defer os.RemoveAll(dir)
+	tests, tool := filepath.Join(dir, "integration.test"), filepath.Join(dir, "nvmepass")
+	for _, args := range [][]string{{"test", "-c", "-o", tests, "./test"}, {"build", "-o", tool, "./cmd/nvmepass"}} {
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return sum, fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+		}
+	}
+	for _, name := range kernels {
+		kernel, err := findKernel(name)
+		if err != nil {
+			return sum, err
+		}
+		all := results{}
+		for _, s := range shapes {
+			if only != "" && s.name != only {
+				continue
+			}
+			began := time.Now()
+			got, err := runShape(ctx, kernel.Path, s, tests, tool, run, verbose)
+			if err != nil {
+				return sum, fmt.Errorf("kernel %s, shape %s: %w", kernel.Version, s.name, err)
+			}
+			fmt.Printf("kernel %s, shape %s: %s in %.0fs\n", kernel.Version, s.name, got, time.Since(began).Seconds())
+			all.merge(got)
+		}
+		for _, name := range all.names() {
+			switch r := all[name]; r.outcome {
+			case pass:
+				sum.passed++
+			case fail:
+				sum.failed++
+				fmt.Printf("FAIL: %s on kernel %s\n", name, kernel.Version)
+			case skip:
+				sum.skipped = append(sum.skipped, name)
+				fmt.Printf("SKIPPED everywhere: %s on kernel %s: %s\n", name, kernel.Version, r.reason)
+			}
+		}
+	}
+	if len(sum.skipped) > 0 && only == "" && run == "" {
+		return sum, fmt.Errorf("%d tests ran in no shape: give a shape the drive that they need", len(sum.skipped))
+	}
+	return sum, nil
+}
+
+// findKernel takes a version prefix or "newest", which must be 6.12 or later.
+func findKernel(name string) (lab.Kernel, error) {
+	found, err := lab.FindKernels()
+	if err != nil {
+		return lab.Kernel{}, err
+	}
+	for _, k := range found {
+		if name == "newest" && !strings.HasPrefix(k.Version, "6.1.") || strings.HasPrefix(k.Version, name+".") {
+			return k, nil
+		}
+	}
+	return lab.Kernel{}, fmt.Errorf("no kernel %s here: fetch it with scripts/lab-kernels.sh %s", name, name)
+}
+
+func runShape(ctx context.Context, kernel string, s shape, tests, tool, run string, verbose bool) (results, error) {
+	cfg := lab.Config{
+		Kernel: kernel, Binary: tool, PollQueues: s.pollQueues, MemoryMiB: 2048, Timeout: 10 * time.Minute,
+		Program: []string{tests, "-test.v", "-test.timeout=8m"}, Dir: "test",
+	}
+	if run == "" {
+		run = s.run
+	}
+	if run != "" {
+		cfg.Program = append(cfg.Program, "-test.run="+run)
+	}
+	for _, d := range s.drives {
+		drive, err := lab.ParseDrive(d)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Drives = append(cfg.Drives, drive)
+	}
+	cfg.Env = []string{"NVMEPASS_TEST_DEVICE=/dev/ng*n*", "NVMEPASS_TEST_DESTRUCTIVE=1", "NVMEPASS_TEST_BINARY=/init"}
+	var out bytes.Buffer
+	cfg.Stdout, cfg.Stderr, cfg.Notes = &out, &out, io.Discard
+	if verbose {
+		cfg.Stdout, cfg.Stderr = io.MultiWriter(&out, os.Stdout), os.Stderr
+	}
+	res, err := lab.Run(ctx, cfg)
+	got := parse(out.String())
+	if err != nil || res.ExitCode != 0 {
+		if !verbose {
+			fmt.Print(out.String())
+		}
+		if err == nil && got.count(fail) == 0 {
+			err = fmt.Errorf("the test binary ended with exit code %d", res.ExitCode)
+		}
+	}
+	if err == nil && len(got) == 0 {
+		err = fmt.Errorf("no test ran")
+	}
+	return got, err
+}
