@@ -27,8 +27,8 @@ const (
 const (
 	hugePageSize = 2 << 20
 	// MaxArenaBytes bounds an arena, so that a slip in a size is an error
-	// and not an exhausted machine.
-	MaxArenaBytes = 1 << 40
+	// and not an exhausted machine: 1 TiB, or 1 GiB where an int has 32 bits.
+	MaxArenaBytes = 1 << (30 + 10*(^uint(0)>>63))
 )
 
 // Config is the shape of an arena.

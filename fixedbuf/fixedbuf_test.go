@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"syscall"
 	"testing"
 
@@ -67,7 +68,7 @@ func TestArenaLimits(t *testing.T) {
 		_, err := New(c)
 		require.ErrorContains(t, err, "at least 1")
 	}
-	for _, c := range []Config{{Slots: 1 << 40, SlotSize: 1 << 40}, {Slots: 1, SlotSize: MaxArenaBytes + 1}, {Slots: 1 << 62, SlotSize: 1}} {
+	for _, c := range []Config{{Slots: math.MaxInt, SlotSize: math.MaxInt}, {Slots: 1, SlotSize: MaxArenaBytes + 1}, {Slots: math.MaxInt, SlotSize: 1}} {
 		_, err := New(c)
 		require.ErrorContains(t, err, "limit")
 	}

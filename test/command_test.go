@@ -28,8 +28,7 @@ func nvmepass(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		require.NoError(t, err)
 	}
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()

@@ -55,6 +55,9 @@ func (r *Ring) enter(want uint32) error {
 		ready := tail - r.head
 		waiting := ready < want && (!iopoll || ready == 0)
 		if todo == 0 && !waiting && (turn > 0 || ready > 0 || !r.alwaysGetEvents) {
+			if turn == 0 && sys.ThreadID() != r.owner { // no call that would notice
+				return r.wrongThread("submit", nil)
+			}
 			return nil
 		}
 		flags, minComplete := uint32(0), uint32(0)

@@ -123,6 +123,7 @@ func (r *Ring) Close() error {
 	}
 	errs = append(errs, r.kernel.Unmap(r.sqeMem), r.kernel.Unmap(r.sqMem), r.kernel.Close(r.fd))
 	r.big, r.small = nil, nil
+	r.cqTail, r.head = new(uint32), 0 // Reap and Ready find nothing from now on
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close ring: %w", err)
 	}

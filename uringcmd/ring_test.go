@@ -3,6 +3,7 @@ package uringcmd
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -305,7 +306,7 @@ func TestB06PublishedStaysInFlight(t *testing.T) {
 		return k.Default(n, flags), 0
 	}
 	owned(t, Config{Slots: 4, Big: true, Kernel: k}, func(r *Ring) {
-		for _, bad := range []int{-1, 4, 1 << 40} {
+		for _, bad := range []int{-1, 4, math.MaxInt} {
 			if r.Publish(bad) == nil {
 				t.Errorf("slot %d accepted", bad)
 			}
@@ -344,7 +345,7 @@ func TestStaleCompletions(t *testing.T) {
 		if n := r.Reap(dst); n != 1 {
 			t.Errorf("reaped %d", n)
 		}
-		k.Post(1<<32|0, 0, 0) // doubled
+		k.Post(1<<32, 0, 0)   // doubled
 		k.Post(0, 0, 0)       // never published
 		k.Post(7<<32|9, 0, 0) // no such slot
 		if n := r.Reap(dst); n != 0 {
@@ -431,6 +432,11 @@ func TestB03WrongThread(t *testing.T) {
 				}
 			}
 			noError(t, r.Submit(1))
+			// With the completion ready, Submit has nothing to ask the kernel.
+			go func() { fromElsewhere <- r.Submit(1) }()
+			if err := <-fromElsewhere; !errors.Is(err, ErrWrongThread) {
+				t.Errorf("%+v: with a completion ready: got %v", cfg, err)
+			}
 			dst := make([]Completion, 1)
 			if r.Reap(dst) != 1 || dst[0].Res != 0 {
 				t.Errorf("the owner's command is lost")
@@ -488,6 +494,8 @@ func TestLifeCycleErrors(t *testing.T) {
 	require.NoError(t, r.Close())
 	require.NoError(t, r.Close(), "closing twice does nothing")
 	require.ErrorIs(t, r.Submit(0), ErrClosed)
+	require.Zero(t, r.Reap(make([]Completion, 1)))
+	require.Zero(t, r.Ready())
 	require.ErrorIs(t, r.Publish(0), ErrClosed)
 	require.ErrorIs(t, r.Enable(), ErrClosed)
 	require.ErrorIs(t, r.RegisterFiles([]int{1}), ErrClosed)

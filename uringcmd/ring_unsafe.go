@@ -10,12 +10,11 @@ import (
 	"github.com/nvmepass/nvmepass/internal/uapi"
 )
 
-// SQE is a 64-byte submission entry, BigSQE one of 128 bytes whose command
-// area Cmd holds 80 bytes. Members are in host byte order.
-type (
-	SQE    = uapi.SQE
-	BigSQE = uapi.SQE128
-)
+// SQE is a 64-byte submission entry. Members are in host byte order.
+type SQE = uapi.SQE
+
+// BigSQE is a 128-byte submission entry, whose command area Cmd holds 80 bytes.
+type BigSQE = uapi.SQE128
 
 // Ring is an io_uring with fixed slots; see the package comment for its rules.
 type Ring struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,6 @@ import (
 	"github.com/nvmepass/nvmepass/internal/cell"
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/hostenv"
-	"github.com/nvmepass/nvmepass/internal/lab"
 	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/passthru"
@@ -27,6 +27,7 @@ type compareFlags struct {
 	baseline            string
 	progress            string
 	lab                 bool
+	firstDevice         bool // hidden: without DEVICE, take the first namespace
 	labFlags            labFlags
 }
 
@@ -84,6 +85,8 @@ one is found by itself.`,
 	fl.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, line (for terminals), plain or none")
 	fl.BoolVar(&f.lab, "lab", false, "run in the lab: the real driver, an emulated drive, its own guest")
 	f.labFlags.add(fl)
+	fl.BoolVar(&f.firstDevice, "first-device", false, "")
+	_ = fl.MarkHidden("first-device")
 	return cmd
 }
 
@@ -107,13 +110,13 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 	if f.cfg.Rule, err = compare.ParseBatchRule(f.rule); err != nil {
 		return err
 	}
-	if !oneOf(f.output, "text", "json", "csv") {
+	if !slices.Contains([]string{"text", "json", "csv"}, f.output) {
 		return usage("-o %s: need text, json or csv", f.output)
 	}
-	if !oneOf(f.progress, "auto", "line", "plain", "none") {
+	if !slices.Contains([]string{"auto", "line", "plain", "none"}, f.progress) {
 		return usage("--progress %s: need auto, line, plain or none", f.progress)
 	}
-	if len(f.cfg.Devices) == 0 && lab.Inside() {
+	if len(f.cfg.Devices) == 0 && f.firstDevice {
 		f.cfg.Devices = passthru.Namespaces()[:min(1, len(passthru.Namespaces()))]
 	}
 	if !f.lab {
@@ -137,15 +140,6 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	return f.checkBaseline()
-}
-
-func oneOf(s string, list ...string) bool {
-	for _, v := range list {
-		if s == v {
-			return true
-		}
-	}
-	return false
 }
 
 // run measures on the devices of this machine.

@@ -48,7 +48,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-func exitCode(err error, ctx context.Context) int {
+func exitCode(ctx context.Context, err error) int {
 	var c *codeError
 	var bad *compare.UsageError
 	switch {

@@ -176,7 +176,7 @@ func (f *compareFlags) runInLab(ctx context.Context, stdout, stderr *os.File) er
 func (f *compareFlags) guestArgs(stderr *os.File) []string {
 	c := &f.cfg
 	args := []string{
-		"-o", "json", "--paths", joined(c.Paths), "--depths", joined(c.Depths), "--rounds", fmt.Sprint(c.Rounds),
+		"--first-device", "-o", "json", "--paths", joined(c.Paths), "--depths", joined(c.Depths), "--rounds", fmt.Sprint(c.Rounds),
 		"--runtime", c.Runtime.String(), "--warmup", c.Warmup.String(), "--rw", c.RW, "--batch-rule", f.rule,
 		fmt.Sprintf("--fixedbufs=%v", c.FixedBuffers), fmt.Sprintf("--registerfiles=%v", c.RegisteredFiles), "--seed", fmt.Sprint(c.Seed),
 	}

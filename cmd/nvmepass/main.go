@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, stdout, stderr *os.File) int {
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	code := exitCode(err, ctx)
+	code := exitCode(ctx, err)
 	if text := message(err); text != "" {
 		fmt.Fprintln(stderr, "nvmepass: "+text)
 	}

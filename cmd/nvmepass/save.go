@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/report"
@@ -33,10 +34,8 @@ func (f *compareFlags) checkBaseline() error {
 	if f.baseline == "" {
 		return nil
 	}
-	for _, name := range compare.BaselineNames() {
-		if f.baseline == name {
-			return nil
-		}
+	if slices.Contains(compare.BaselineNames(), f.baseline) {
+		return nil
 	}
 	if _, err := f.baselineRecord(); err != nil {
 		return &compare.UsageError{Flag: "--baseline", Value: f.baseline, Problem: err.Error(), Remedy: fmt.Sprintf("give a record saved with --save, or one of %v", compare.BaselineNames())}

@@ -30,7 +30,7 @@ func Collect(paths []string, open func(path string) *passthru.Device, cpu *int) 
 		GoVersion:       runtime.Version(),
 		IOUringFeatures: []string{},
 		Lab:             lab.Inside(),
-		Accelerator:     accelerator(readText("/proc/cmdline")),
+		Accelerator:     lab.GuestAccel(),
 	}
 	governor := 0
 	if cpu != nil {
@@ -102,16 +102,6 @@ func temperature(d *passthru.Device) *int {
 		return nil
 	}
 	return compare.KelvinToCelsius(s.Temperature)
-}
-
-// accelerator is what the lab's kernel command line says of the guest.
-func accelerator(cmdline string) string {
-	for arg := range strings.FieldsSeq(cmdline) {
-		if v, ok := strings.CutPrefix(arg, "nvmepass.accel="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 func readText(path string) string {

@@ -23,14 +23,6 @@ func TestCPUModel(t *testing.T) {
 	}
 }
 
-func TestAccelerator(t *testing.T) {
-	for in, want := range map[string]string{
-		"console=ttyS0 nvmepass.accel=tcg quiet": "tcg", "nvmepass.accel=kvm": "kvm", "quiet xnvmepass.accel=kvm": "", "": "", "nvmepass.accel=": "",
-	} {
-		require.Equal(t, want, accelerator(in))
-	}
-}
-
 func TestMitigations(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "spectre_v2"), []byte("Mitigation: Retpolines; STIBP: disabled\n"), 0o600))

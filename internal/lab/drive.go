@@ -3,6 +3,8 @@ package lab
 import (
 	"fmt"
 	"time"
+
+	"github.com/nvmepass/nvmepass/internal/units"
 )
 
 // Backend says where an emulated drive's data live.
@@ -197,7 +199,7 @@ func (d Drive) Validate() error {
 	bad := func(option string, value any, format string, args ...any) error {
 		return &DriveError{Option: option, Value: fmt.Sprint(value), Problem: fmt.Sprintf(format, args...)}
 	}
-	size := func(n int64) string { return formatSize(n) }
+	size := func(n int64) string { return units.FormatSize(n) }
 	switch d.Backend {
 	case BackendNull, BackendMemory:
 		if d.File != "" {
@@ -289,13 +291,13 @@ func (d Drive) validateZones(bad refuse) error {
 		return nil
 	}
 	if d.ZoneSize < int64(d.LBA) || d.ZoneSize&(d.ZoneSize-1) != 0 {
-		return bad("zone-size", formatSize(d.ZoneSize), "must be a power of two (the kernel takes no other) of at least one block of %d bytes", d.LBA)
+		return bad("zone-size", units.FormatSize(d.ZoneSize), "must be a power of two (the kernel takes no other) of at least one block of %d bytes", d.LBA)
 	}
 	if d.Size != 0 && d.ZoneSize > d.Size/2 {
-		return bad("zone-size", formatSize(d.ZoneSize), "the drive of %s must hold two zones at least", formatSize(d.Size))
+		return bad("zone-size", units.FormatSize(d.ZoneSize), "the drive of %s must hold two zones at least", units.FormatSize(d.Size))
 	}
 	if d.ZoneCapacity < 0 || d.ZoneCapacity > d.ZoneSize || d.ZoneCapacity%int64(d.LBA) != 0 {
-		return bad("zone-capacity", formatSize(d.ZoneCapacity), "must be whole blocks of %d bytes, at most the zone size of %s", d.LBA, formatSize(d.ZoneSize))
+		return bad("zone-capacity", units.FormatSize(d.ZoneCapacity), "must be whole blocks of %d bytes, at most the zone size of %s", d.LBA, units.FormatSize(d.ZoneSize))
 	}
 	if d.MaxOpen < 0 || d.MaxActive < 0 {
 		return bad("max-open", min(d.MaxOpen, d.MaxActive), "must not be negative; leave it out for no limit")
@@ -327,7 +329,7 @@ func (d Drive) validateController(bad refuse) error {
 			return bad(e.option, e.at, "must be FIRST or FIRST+COUNT with a COUNT from 1 to %d", maxErrorSectors)
 		}
 		if d.Size != 0 && e.at.Count > 0 && e.at.First >= d.Size/512 {
-			return bad(e.option, e.at, "the drive of %s ends at sector %d", formatSize(d.Size), d.Size/512-1)
+			return bad(e.option, e.at, "the drive of %s ends at sector %d", units.FormatSize(d.Size), d.Size/512-1)
 		}
 	}
 	if d.Count < 1 || d.Count*d.controllers() > maxControllers {

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nvmepass/nvmepass/internal/units"
 )
 
 // maxPath bounds the length of a file name in bytes, as PATH_MAX does.
@@ -171,7 +173,7 @@ func setInt(p *int, v string) error {
 }
 
 func setSize(p *int64, v string) error {
-	n, err := parseSize(v)
+	n, err := units.ParseSize(v)
 	if err != nil {
 		return err
 	}
@@ -306,7 +308,7 @@ func showSize(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return formatSize(n)
+	return units.FormatSize(n)
 }
 
 func showBool(b bool) string {
@@ -322,31 +324,6 @@ func parseWhole(s string) (int64, error) {
 		return 0, strconv.ErrSyntax
 	}
 	return strconv.ParseInt(s, 10, 64)
-}
-
-// parseSize reads a whole number with an optional 1024-based suffix.
-func parseSize(s string) (int64, error) {
-	digits, shift := s, 0
-	if s != "" {
-		if i := strings.IndexByte("kmgt", s[len(s)-1]|0x20); i >= 0 {
-			digits, shift = s[:len(s)-1], 10*(i+1)
-		}
-	}
-	n, err := parseWhole(digits)
-	if err != nil || n > math.MaxInt64>>shift {
-		return 0, fmt.Errorf("must be a whole number below 8 EiB with an optional suffix k, m, g or t (1024-based)")
-	}
-	return n << shift, nil
-}
-
-// formatSize writes n with the largest suffix that divides it.
-func formatSize(n int64) string {
-	for i := 3; i >= 0; i-- {
-		if unit := int64(1) << (10 * (i + 1)); n != 0 && n%unit == 0 {
-			return strconv.FormatInt(n/unit, 10) + "kmgt"[i:i+1]
-		}
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 // printable reports whether s is valid UTF-8 of at most limit bytes without control characters.

@@ -57,7 +57,7 @@ func TestParseDriveErrors(t *testing.T) {
 		{"size", "size", []string{"needs a value"}},
 		{"size=", "size", []string{"needs a value"}},
 		{"size=1g,size=2g", "size", []string{"twice"}},
-		{"size=1gb", "size", []string{`"1gb"`, "k, m, g or t"}},
+		{"size=1gb", "size", []string{`"1gb"`, "k, m, g, t"}},
 		{"size=1.5g", "size", []string{"whole number"}},
 		{"size=-1", "size", []string{"whole number"}},
 		{"size=+1", "size", []string{"whole number"}},

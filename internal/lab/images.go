@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/nvmepass/nvmepass/internal/units"
 )
 
 // openFiles collects the files that QEMU inherits.
@@ -110,7 +112,7 @@ func prepareImage(ctx context.Context, f *os.File, d Drive) error {
 	size := d.Size
 	if st.Size() > 0 {
 		if d.Format == FormatRaw && size != 0 && st.Size() != size {
-			return &DriveError{Option: "size", Value: formatSize(size), Problem: fmt.Sprintf("%s has %d bytes; leave size out, or name another file", d.File, st.Size())}
+			return &DriveError{Option: "size", Value: units.FormatSize(size), Problem: fmt.Sprintf("%s has %d bytes; leave size out, or name another file", d.File, st.Size())}
 		}
 		return nil
 	}
@@ -119,7 +121,7 @@ func prepareImage(ctx context.Context, f *os.File, d Drive) error {
 	}
 	if d.Format == FormatRaw {
 		if err := f.Truncate(size); err != nil {
-			return fmt.Errorf("lab: drive of %s: %w; use format=qcow2 for sizes that the file system does not take", formatSize(size), err)
+			return fmt.Errorf("lab: drive of %s: %w; use format=qcow2 for sizes that the file system does not take", units.FormatSize(size), err)
 		}
 		return nil
 	}

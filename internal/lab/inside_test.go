@@ -27,3 +27,9 @@ func TestConsoleTail(t *testing.T) {
 	require.NotContains(t, got, "\r")
 	require.Contains(t, got, "  last")
 }
+
+func TestGuestAccel(t *testing.T) {
+	for cmdline, want := range map[string]string{"quiet nvmepass.lab=1 nvmepass.accel=tcg": "tcg", "nvmepass.accel=kvm": "kvm", "quiet": "", "": ""} {
+		require.Equal(t, want, accelIn(cmdline), cmdline)
+	}
+}

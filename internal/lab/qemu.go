@@ -72,7 +72,7 @@ func (m machine) args() []string {
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-kernel", m.kernel,
 		"-initrd", m.initrd,
-		"-append", m.cmdline,
+		"-append", m.cmdline+" "+accelArg+string(m.accel),
 		"-chardev", "file,id=console,path="+m.console,
 		"-serial", "chardev:console",
 		"-chardev", "stdio,id=link,signal=off",

@@ -226,7 +226,7 @@ const (
 	OpURingCmd   = 46
 )
 
-// SQE flags (IOSQE_*).
+// SQEFixedFile is IOSQE_FIXED_FILE: FD is an index of a registered file.
 const SQEFixedFile = 1 << 0
 
 // URingCmdFixed is IORING_URING_CMD_FIXED: the command's buffer lies in the

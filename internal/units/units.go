@@ -1,9 +1,10 @@
 // Package units reads sizes and times as people write them on a command line:
-// the whole string or an error, never a guess.
+// the whole string or an error, never a guess. Errors say what is allowed; the
+// caller, who knows the option, adds its name and value.
 package units
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -19,9 +20,9 @@ func ParseSize(s string) (int64, error) {
 	shift, known := map[string]uint{"": 0, "b": 0, "k": 10, "kib": 10, "m": 20, "mib": 20, "g": 30, "gib": 30, "t": 40, "tib": 40}[strings.ToLower(s[len(digits):])]
 	switch {
 	case digits == "" || strings.ContainsAny(digits, "+-_ ") || !known:
-		return 0, fmt.Errorf("size %q: need digits, and then nothing or k, m, g, t (or KiB, MiB, GiB, TiB), all powers of 1024", s)
+		return 0, errors.New("must be a whole number, with nothing or k, m, g, t (KiB, MiB, GiB, TiB) behind it, all powers of 1024")
 	case err != nil || n > math.MaxInt64>>shift:
-		return 0, fmt.Errorf("size %q: larger than %d bytes", s, int64(math.MaxInt64))
+		return 0, errors.New("must be a whole number below 8 EiB")
 	}
 	return n << shift, nil
 }
@@ -44,7 +45,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("time %q: need seconds, or a number with us, ms, s, m or h, as in 500ms", s)
+		return 0, errors.New("must be seconds, or a number with us, ms, s, m or h behind it, as in 500ms")
 	}
 	return d, nil
 }

@@ -19,7 +19,7 @@ func TestParseSize(t *testing.T) {
 	}
 	for _, in := range []string{"", "k", "4Ki", "4kb", "-1", "+1", "1.5k", " 4k", "4k ", "4 k", "0x10", "1_000", "9223372036854775808", "8388608t", "4kk", "\xff"} {
 		_, err := ParseSize(in)
-		require.ErrorContains(t, err, "size", in)
+		require.ErrorContains(t, err, "must be a whole number", in)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestParseDuration(t *testing.T) {
 	}
 	for _, in := range []string{"", "-1", "-1s", "1 s", "1d", "s", "1e3", "99999999999999999999"} {
 		_, err := ParseDuration(in)
-		require.ErrorContains(t, err, "time", in)
+		require.ErrorContains(t, err, "must be seconds", in)
 	}
 }
 
