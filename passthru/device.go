@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/nvmepass/nvmepass/fixedbuf"
 	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
 	"github.com/nvmepass/nvmepass/internal/slotio"
 	"github.com/nvmepass/nvmepass/internal/sys"
@@ -19,6 +22,39 @@ type Config struct {
 	// Writable opens the node for writing as well. Without it every command
 	// that changes the drive is refused with ErrReadOnly.
 	Writable bool
+
+	// The rest concerns the Device's own commands (ReadAt, Do and so on),
+	// which any goroutine may send. Queues have a QueueConfig.
+
+	// Depth is how many of them can be in flight; 0 is DefaultDepth.
+	Depth int
+	// BufferSize is the size in bytes of each one's bounce buffer, a multiple
+	// of the layout's unit: larger transfers are split. 0 is
+	// DefaultBufferSize, or what one command can move if that is less. Depth
+	// times BufferSize is what the Device pins.
+	BufferSize int
+	// Workers is the number of threads, each with a ring of its own, that
+	// share Depth; 0 is 1. Use one for each poll queue, or more if one CPU
+	// does not keep up.
+	Workers int
+	// Poll polls for completions. A worker then keeps a CPU busy while
+	// commands are in flight.
+	Poll bool
+	// HugePages chooses the page size of the buffers.
+	HugePages fixedbuf.HugePages
+	// AllowIoctl lets commands go through the driver's synchronous ioctls
+	// where io_uring is not available (uringcmd.ErrDisabled): a thread for
+	// each command in flight instead of a ring.
+	AllowIoctl bool
+	// Timeout is the driver's limit for each command, in whole milliseconds
+	// up to 49 days; 0 is the driver's default (30 s). The driver aborts a
+	// command that takes longer, and resets the controller if that does not
+	// help.
+	Timeout time.Duration
+	// StallLimit bounds how long Close waits, and how long commands may stay
+	// without any completion before the Device gives up on its ring; 0 is
+	// uringcmd.DefaultStallLimit.
+	StallLimit time.Duration
 }
 
 // Device is one namespace. Its methods are safe for use by any goroutine.
@@ -37,6 +73,11 @@ type Device struct {
 	layout nvme.Layout
 	limits Limits
 	poll   iopoll.Support
+	set    nvme.CommandSet
+
+	cfg      Config
+	starting sync.Mutex
+	running  atomic.Pointer[engine] // nil until the first command
 
 	kernel sys.RingKernel // nil but in fault tests
 }
@@ -95,7 +136,7 @@ func open(path string, cfg *Config) (*Device, error) {
 	if pair.Generic == "" {
 		return nil, fmt.Errorf("%w for passthrough: this kernel offers no generic node for %s; it needs Linux 5.13 or later", ErrWrongNode, node.What)
 	}
-	d := &Device{given: path, mapped: node.Kind == sysfs.Block, pair: pair, writable: cfg.Writable}
+	d := &Device{given: path, mapped: node.Kind == sysfs.Block, pair: pair, writable: cfg.Writable, cfg: *cfg}
 	// The generic node refuses O_DIRECT.
 	if d.fd, err = sys.OpenDevice(pair.Generic, cfg.Writable, false); err != nil {
 		return nil, slotio.Permission(fmt.Errorf("%s: %w", pair.Generic, err))
@@ -136,6 +177,7 @@ func (d *Device) learn() error {
 	if d.layout, err = d.readLayout(); err != nil {
 		return err
 	}
+	d.set = d.commandSet()
 	d.limits = findLimits(d.ctrl, d.ns, d.layout, d.pair.Limits())
 	d.poll = iopoll.FindPair(d.given, d.pair)
 	return nil
@@ -150,6 +192,20 @@ func (d *Device) identify(cns nvme.CNS, o nvme.IdentifyOptions) ([]byte, error) 
 	data := make([]byte, nvme.IdentifySize)
 	_, err = nvmeioctl.Admin(d.fd, cmd, data)
 	return data, err
+}
+
+// commandSet is the namespace's, which only newer controllers tell; the others
+// know none but NVM.
+func (d *Device) commandSet() nvme.CommandSet {
+	data, err := d.identify(nvme.CNSNamespaceDescriptors, nvme.IdentifyOptions{NSID: d.nsid})
+	if err != nil {
+		return nvme.SetNVM
+	}
+	desc, err := nvme.DecodeNamespaceDescriptors(data)
+	if err != nil {
+		return nvme.SetNVM
+	}
+	return desc.CSI
 }
 
 // readLayout asks for the extended formats only where there are some: that
@@ -234,17 +290,28 @@ func (d *Device) closed() bool {
 	return d.fd < 0
 }
 
-// Close closes the node. Queues made before keep a descriptor of their own and
-// go on.
+// CommandSet is the namespace's command set.
+func (d *Device) CommandSet() nvme.CommandSet { return d.set }
+
+// Close refuses further commands, waits for those in flight, and closes the
+// node. If some do not come back within Config.StallLimit, their memory stays
+// mapped and the error says so. Queues keep a descriptor of their own and are
+// closed by their owners. Closing again does nothing.
 func (d *Device) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.fd < 0 {
+	d.starting.Lock() // no engine starts from here on
+	defer d.starting.Unlock()
+	if d.closed() {
 		return nil
 	}
+	var err error
+	if e := d.running.Load(); e != nil {
+		err = e.close(d.cfg.StallLimit)
+	}
+	d.mu.Lock()
 	fd := d.fd
 	d.fd = -1
-	if err := sys.Close(fd); err != nil {
+	d.mu.Unlock()
+	if err = errors.Join(err, sys.Close(fd)); err != nil {
 		return &OpError{Op: "close", Path: d.Path(), Err: err}
 	}
 	return nil

@@ -403,6 +403,7 @@ func TestB45HarshCollector(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "--- PASS: TestIdentityAgreesWithSysfs")
 	require.Contains(t, string(out), "--- PASS: TestB30BlockNodeIsMapped")
+	require.Contains(t, string(out), "--- PASS: TestDataIsRight/lba=512/")
 }
 
 // TestB36WrapOnDrive: more than three turns of both rings with sizes that are

@@ -111,16 +111,16 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if !slices.Contains([]string{"text", "json", "csv"}, f.output) {
-		return usage("-o %s: need text, json or csv", f.output)
+		return usage("-o %q: need text, json or csv", f.output)
 	}
 	if !slices.Contains([]string{"auto", "line", "plain", "none"}, f.progress) {
-		return usage("--progress %s: need auto, line, plain or none", f.progress)
+		return usage("--progress %q: need auto, line, plain or none", f.progress)
 	}
 	if len(f.cfg.Devices) == 0 && f.firstDevice {
 		f.cfg.Devices = passthru.Namespaces()[:min(1, len(passthru.Namespaces()))]
 	}
 	if !f.lab {
-		if name := f.labFlags.given(cmd.Flags()); name != "" {
+		if name := f.labFlags.firstGiven(); name != "" {
 			return usage("--%s is for the lab: add --lab", name)
 		}
 		if len(f.cfg.Devices) == 0 {
@@ -139,7 +139,15 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 	if err := checked.Validate(); err != nil {
 		return err
 	}
-	return f.checkBaseline()
+	if cmd.Flags().Changed("save") {
+		if err := checkSave(f.save); err != nil {
+			return err
+		}
+	}
+	if cmd.Flags().Changed("baseline") {
+		return f.checkBaseline()
+	}
+	return nil
 }
 
 // run measures on the devices of this machine.
@@ -166,7 +174,7 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr *os.File) error {
 	}
 	res.ToolVersion = toolVersion()
 	res.SetEnvironment(env)
-	return errors.Join(f.write(res, stdout), verdict(ctx, res, err))
+	return withCode(f.write(res, stdout), verdict(ctx, res, err))
 }
 
 // progressTo chooses how progress is shown on stderr.
@@ -184,13 +192,17 @@ func (f *compareFlags) progressTo(stderr *os.File) (update func(compare.Progress
 	return p.Update, p.Finish
 }
 
-// write renders a result as asked.
+// write renders a result as asked. A record that cannot be saved does not keep
+// the figures from standard output.
 func (f *compareFlags) write(res *compare.Result, stdout io.Writer) error {
+	var saved error
 	if f.save != "" {
-		if err := saveJSON(f.save, res); err != nil {
-			return err
-		}
+		saved = saveJSON(f.save, res)
 	}
+	return errors.Join(saved, f.print(res, stdout))
+}
+
+func (f *compareFlags) print(res *compare.Result, stdout io.Writer) error {
 	switch f.output {
 	case "json":
 		return report.JSON(stdout, res)
@@ -209,6 +221,17 @@ func verdict(ctx context.Context, res *compare.Result, err error) error {
 		return err
 	case res.FailedRounds() > 0 || res.Totals.Failed > 0:
 		return &codeError{code: exitIO}
+	case res.Totals.Cancelled > 0:
+		return &codeError{code: exitTimeout}
 	}
 	return nil
+}
+
+// withCode keeps the words of an error that came beside a verdict, and the
+// verdict's exit code.
+func withCode(err, verdict error) error {
+	if c, ok := errors.AsType[*codeError](verdict); ok && err != nil {
+		return &codeError{c.code, errors.Join(err, c.err)}
+	}
+	return errors.Join(err, verdict)
 }

@@ -21,6 +21,7 @@ type labFlags struct {
 	cfg    lab.Config
 	drives []string
 	names  []string
+	given  func(name string) bool
 }
 
 func (f *labFlags) add(fl *pflag.FlagSet) {
@@ -38,12 +39,13 @@ func (f *labFlags) add(fl *pflag.FlagSet) {
 	own.StringVar(&f.cfg.QEMU, "qemu", "", "lab: the emulator (default qemu-system-x86_64)")
 	own.VisitAll(func(flag *pflag.Flag) { f.names = append(f.names, flag.Name) })
 	fl.AddFlagSet(own)
+	f.given = fl.Changed
 }
 
-// given is the name of a lab flag that was used, "" if none was.
-func (f *labFlags) given(fl *pflag.FlagSet) string {
+// firstGiven is the name of a lab flag that was used, "" if none was.
+func (f *labFlags) firstGiven() string {
 	for _, name := range f.names {
-		if fl.Changed(name) {
+		if f.given(name) {
 			return name
 		}
 	}
@@ -54,6 +56,17 @@ func (f *labFlags) given(fl *pflag.FlagSet) string {
 func (f *labFlags) config(stderr io.Writer) (lab.Config, error) {
 	cfg := f.cfg
 	cfg.Notes, cfg.Stderr = stderr, stderr
+	switch { // to the lab 0 means its default; as a flag it is a slip
+	case cfg.CPUs == 0:
+		return cfg, usage("--cpus 0: the guest needs at least 1, and 2 to poll")
+	case cfg.MemoryMiB == 0:
+		return cfg, usage("--memory 0: give the guest's memory in MiB, such as %d", lab.DefaultMemoryMiB)
+	case cfg.Timeout == 0:
+		return cfg, usage("--timeout 0: must be above 0; give a time such as %v", lab.DefaultTimeout)
+	}
+	if !f.given("timeout") {
+		cfg.Timeout = 0 // the lab's default, or a test binary's own limit
+	}
 	if len(f.drives) == 0 {
 		f.drives = []string{""}
 	}
@@ -136,6 +149,9 @@ func inFiles(pairs []string) (map[string]string, error) {
 		host, guest, ok := strings.Cut(p, "=")
 		if !ok || host == "" || guest == "" {
 			return nil, usage("--in %s: need HOST=GUEST, two paths", p)
+		}
+		if files[host] != "" {
+			return nil, usage("--in %s: %s goes to %s already; give a file or folder of the host once", p, host, files[host])
 		}
 		files[host] = guest
 	}

@@ -55,9 +55,27 @@ emulated drive: nvmepass compare --lab`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
+	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newCompare(stdout, stderr), newLab(stdout, stderr))
 	for _, c := range root.Commands() {
 		c.Flags().SortFlags = false
 	}
 	return root
+}
+
+// newHelp replaces cobra's help command, which answers an unknown name with the
+// root's help and success.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage("help: unknown command %q: see nvmepass --help", strings.Join(args, " "))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
 }

@@ -6,15 +6,43 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/report"
 )
 
+// checkSave finds out before the run whether a record can be saved: only to a
+// regular file, new or old, in a folder that lets files be made. The rename of
+// saveJSON would put a file in the place of a device node.
+func checkSave(path string) error {
+	refuse := func(problem, remedy string) error {
+		return &compare.UsageError{Flag: "--save", Value: strconv.Quote(path), Problem: problem, Remedy: remedy}
+	}
+	if path == "" {
+		return refuse("no file is named", "give the path of a file, such as run.json")
+	}
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return refuse("it is there and is no regular file", "give the path of a file, such as run.json")
+	}
+	tmp, err := tempBeside(path)
+	if err != nil {
+		return refuse(err.Error(), "give a file in a folder where this user can write")
+	}
+	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
+}
+
+func tempBeside(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), ".nvmepass-save.*")
+}
+
 // saveJSON writes a record whole or not at all: into a temporary file beside
 // the target, then renamed.
 func saveJSON(path string, res *compare.Result) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // the rename would replace the link
+	}
+	tmp, err := tempBeside(path)
 	if err != nil {
 		return fmt.Errorf("save record: %w", err)
 	}
@@ -31,9 +59,6 @@ func saveJSON(path string, res *compare.Result) (err error) {
 
 // checkBaseline finds out before the run whether the baseline can be had.
 func (f *compareFlags) checkBaseline() error {
-	if f.baseline == "" {
-		return nil
-	}
 	if slices.Contains(compare.BaselineNames(), f.baseline) {
 		return nil
 	}

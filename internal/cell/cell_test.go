@@ -72,6 +72,8 @@ func TestCheckBeforeAnyIO(t *testing.T) {
 		{"small namespace, block", func() drive { d := newDrive(lba512); d.limits.Blocks = 3; return d }(), 2048, blockOnly, []string{"at most 3 blocks", "use --bs 1536 or less"}},
 		{"more blocks than a command names", newDrive(lba512), 64 << 20, blockOnly, []string{"at most 65536 blocks of 512 bytes", "use --bs 33554432 or less"}},
 		{"no block node", func() drive { d := newDrive(ext64); d.block = ""; return d }(), 4160, []compare.Path{compare.Passthru, compare.Block}, []string{"no block node (layout 4096+64 extended)", "--paths passthru,passthru-poll"}},
+		{"empty block node", newDrive(ext64), 9 * 512 * 65, blockOnly, []string{"block: the kernel's block layer offers no data", "layout 4096+64 extended", "--paths passthru,passthru-poll"}},
+		{"PRACT spares the block layer the metadata", newDrive(pract), 4096, blockOnly, nil},
 		{"B04 no poll queues", func() drive { d := newDrive(lba512); d.poll = false; return d }(), 512, compare.AllPaths(), []string{"passthru-poll", "no poll queues", "compare without polling: --paths block,passthru"}},
 		{"not polled", func() drive { d := newDrive(lba512); d.poll = false; return d }(), 512, []compare.Path{compare.Block, compare.Passthru}, nil},
 	}
@@ -169,10 +171,10 @@ func TestFixedText(t *testing.T) {
 }
 
 func TestB47StopIfGone(t *testing.T) {
-	for _, errno := range []syscall.Errno{syscall.ENODEV, syscall.ENXIO} {
-		err := stopIfGone(fmt.Errorf("read: %w", errno))
+	for _, cause := range []error{syscall.ENODEV, syscall.ENXIO, uringcmd.ErrStalled} {
+		err := stopIfGone(fmt.Errorf("read: %w", cause))
 		require.ErrorIs(t, err, compare.ErrStop)
-		require.ErrorIs(t, err, errno)
+		require.ErrorIs(t, err, cause)
 	}
 	require.NotErrorIs(t, stopIfGone(syscall.EIO), compare.ErrStop)
 	require.NoError(t, stopIfGone(nil))

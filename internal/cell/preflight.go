@@ -113,6 +113,9 @@ func check(d namespace, cfg *compare.Config) error {
 		if d.BlockPath() == "" {
 			return fmt.Errorf("%s: the namespace has no block node (layout %s): use --paths passthru,passthru-poll", p, d.Layout())
 		}
+		if host.Extended && host.MetadataSize > 0 {
+			return fmt.Errorf("%s: the kernel's block layer offers no data of a namespace with layout %s, which has metadata between the blocks: use --paths passthru,passthru-poll", p, d.Layout())
+		}
 		lba := int(d.Layout().LBASize)
 		if cfg.BlockSize%lba != 0 {
 			return fmt.Errorf("--bs %d: %s: O_DIRECT needs a multiple of the logical block size %d", cfg.BlockSize, p, lba)

@@ -14,6 +14,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/workload"
 	"github.com/nvmepass/nvmepass/passthru"
+	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
 // queue is what the two kinds of queue offer beside the run loop's needs.
@@ -90,8 +91,10 @@ func (s *Set) open1(d *passthru.Device, step compare.Step) (queue, uint32, error
 	return q, q.Settings().BlocksPerBuffer, nil
 }
 
+// stopIfGone ends the comparison where no further cell can succeed: the drive
+// is gone, or no longer answers, and each cell would wait for the stall limit.
 func stopIfGone(err error) error {
-	if errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO) {
+	if errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO) || errors.Is(err, uringcmd.ErrStalled) {
 		return fmt.Errorf("%w: %w", compare.ErrStop, err)
 	}
 	return err

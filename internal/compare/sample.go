@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -130,7 +131,9 @@ func (s *Sample) check() error {
 	case s.OK > s.Run.OK || s.Failed > s.Run.Failed || s.Cancelled > s.Run.Cancelled:
 		return fmt.Errorf("accounting: the window has ok %d, failed %d, cancelled %d, more than the whole run's %d, %d, %d: "+
 			"the figure is not used", s.OK, s.Failed, s.Cancelled, s.Run.OK, s.Run.Failed, s.Run.Cancelled)
-	case s.WindowNS < 0 || (s.WindowNS == 0 && s.OK > 0):
+	case s.WindowNS == 0 && s.OK == 0:
+		return errors.New("the run ended before its measured window began: give a longer --runtime")
+	case s.WindowNS <= 0:
 		return fmt.Errorf("accounting: %d commands in a window of %d ns: the figure is not used", s.OK, s.WindowNS)
 	}
 	return nil

@@ -337,7 +337,7 @@ func (p *plan) addProgram() error {
 			p.spec.MakeDirs = append(p.spec.MakeDirs, c.guest)
 			e = "GOCOVERDIR=" + c.guest
 		}
-		if !strings.Contains(e, "=") {
+		if strings.Index(e, "=") < 1 {
 			return configError("environment %q: must be NAME=VALUE", e)
 		}
 		p.spec.Env = append(p.spec.Env, e)

@@ -85,6 +85,7 @@ func TestConfigErrors(t *testing.T) {
 		"program not there": {func(c *Config) { c.Program = []string{"/nowhere/x.test"} }, ErrBinary, "/nowhere/x.test"},
 		"program by name":   {func(c *Config) { c.Program = []string{"ls"} }, ErrConfig, "./ls"},
 		"environment":       {func(c *Config) { c.Env = []string{"X"} }, ErrConfig, "NAME=VALUE"},
+		"no variable name":  {func(c *Config) { c.Env = []string{"=X"} }, ErrConfig, "NAME=VALUE"},
 		"file not there":    {func(c *Config) { c.InFiles = map[string]string{"/nowhere": "/x"} }, ErrConfig, "/nowhere"},
 		"relative place":    {func(c *Config) { c.InFiles = map[string]string{c.Kernel: "x"} }, ErrConfig, "absolute"},
 		"over init":         {func(c *Config) { c.InFiles = map[string]string{c.Kernel: "/a/../init"} }, ErrConfig, "/init"},

@@ -295,11 +295,11 @@ func (g *guest) watch(ctx context.Context, start time.Time, linkDone, consoleDon
 			kill = time.After(g.cfg.Grace)
 			killErr = fmt.Errorf("lab: the program did not end within %v of SIGINT and was killed: %w", g.cfg.Grace, context.Cause(ctx))
 		case <-deadline.C:
+			if ready != nil {
+				return res, fmt.Errorf("%w after %v, before the program started; raise the timeout", ErrTimeout, g.cfg.Timeout)
+			}
 			killErr = fmt.Errorf("%w after %v; raise the timeout, or find out what the program waits for: it got SIGQUIT, which makes a Go program print its goroutines",
 				ErrTimeout, g.cfg.Timeout)
-			if ready != nil {
-				return res, killErr
-			}
 			g.send(frameSignal, uint32s(uint32(syscall.SIGQUIT)))
 			kill = time.After(3 * time.Second)
 		case <-kill:

@@ -73,18 +73,7 @@ func send(fd int, req64, req32 uint32, cmd nvme.Command, set nvme.CommandSet, da
 		}
 		cmd.Addr = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(buf))))
 	}
-	var wire uapi.NVMePassthruCmd64
-	image := unsafe.Slice((*byte)(unsafe.Pointer(&wire)), unsafe.Sizeof(wire))
-	if err := cmd.Image(image); err != nil {
-		return 0, err
-	}
-	status, err := sys.Ioctl(fd, req64, unsafe.Pointer(&wire))
-	result := wire.Result
-	if errors.Is(err, syscall.ENOTTY) {
-		status, err = sys.Ioctl(fd, req32, unsafe.Pointer(&wire))
-		result = uint64(wire.Rsvd2)
-	}
-	runtime.KeepAlive(&wire)
+	status, result, err := call(fd, req64, req32, &cmd)
 	if err != nil {
 		return 0, fmt.Errorf("%s by ioctl: %w%s", cmd.Opcode.Name(set), err, advice(err))
 	}
@@ -95,6 +84,39 @@ func send(fd int, req64, req32 uint32, cmd nvme.Command, set nvme.CommandSet, da
 		copy(data, buf)
 	}
 	return result, nil
+}
+
+// Raw sends an I/O command whose addresses the caller has set, to memory that
+// stays in place, and returns what a completion of the ring would hold: res 0,
+// an NVMe status or a negative errno, and the result.
+func Raw(fd int, cmd nvme.Command) (res int32, result uint64) {
+	status, result, err := call(fd, uapi.NVMeIoctlIO64Cmd, uapi.NVMeIoctlIOCmd, &cmd)
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno):
+		return -int32(errno), 0
+	case err != nil:
+		return -int32(syscall.EINVAL), 0
+	}
+	return int32(status), result
+}
+
+// call performs the ioctl with the 64-bit result, or where the kernel does not
+// know it the older one.
+func call(fd int, req64, req32 uint32, cmd *nvme.Command) (status int, result uint64, err error) {
+	var wire uapi.NVMePassthruCmd64
+	image := unsafe.Slice((*byte)(unsafe.Pointer(&wire)), unsafe.Sizeof(wire))
+	if err := cmd.Image(image); err != nil {
+		return 0, 0, err
+	}
+	status, err = sys.Ioctl(fd, req64, unsafe.Pointer(&wire))
+	result = wire.Result
+	if errors.Is(err, syscall.ENOTTY) {
+		status, err = sys.Ioctl(fd, req32, unsafe.Pointer(&wire))
+		result = uint64(wire.Rsvd2)
+	}
+	runtime.KeepAlive(&wire)
+	return status, result, err
 }
 
 func advice(err error) string {

@@ -1,0 +1,109 @@
+package passthru
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nvmepass/nvmepass/fixedbuf"
+	"github.com/nvmepass/nvmepass/nvme"
+)
+
+// Do sends any I/O command of the namespace's command set and returns the 64
+// bits of its result. data, of exactly cmd.DataLen bytes, goes to the drive or
+// comes from it by the direction of the opcode; it may be any memory, and is
+// not touched any more once Do has returned. Addresses in cmd are ignored.
+//
+// The command is held against the namespace first (nvme.Check): lengths, block
+// count, range, namespace ID. What changes the drive needs Config.Writable; so
+// do vendor commands, whose effect is not known.
+//
+// With ctx done Do returns early, and the command goes on by itself.
+func (d *Device) Do(ctx context.Context, cmd nvme.Command, data []byte) (result uint64, err error) {
+	return d.DoMetadata(ctx, cmd, data, nil)
+}
+
+// DoMetadata is Do with a separate metadata buffer, of exactly cmd.MetadataLen
+// bytes.
+func (d *Device) DoMetadata(ctx context.Context, cmd nvme.Command, data, metadata []byte) (result uint64, err error) {
+	if err := d.checkCommand(&cmd, data, metadata); err != nil {
+		return 0, d.doError(&cmd, err)
+	}
+	e, err := d.engine()
+	if err != nil {
+		return 0, d.doError(&cmd, err)
+	}
+	result, err = e.do(ctx, &cmd, data, metadata)
+	if err != nil {
+		return result, d.doError(&cmd, err)
+	}
+	return result, nil
+}
+
+func (d *Device) doError(cmd *nvme.Command, err error) error {
+	return &OpError{Op: cmd.Opcode.Name(d.set), Path: d.Path(), Err: err}
+}
+
+func (d *Device) checkCommand(cmd *nvme.Command, data, metadata []byte) error {
+	if !d.writable && changesDrive(d.set, cmd.Opcode) {
+		return fmt.Errorf("%w: set Config.Writable", ErrReadOnly)
+	}
+	if uint64(len(data)) != uint64(cmd.DataLen) {
+		return fmt.Errorf("%d bytes of data for a command that moves %d (data_len): they must agree", len(data), cmd.DataLen)
+	}
+	if uint64(len(metadata)) != uint64(cmd.MetadataLen) {
+		return fmt.Errorf("%d bytes of metadata for a command that moves %d (metadata_len): they must agree", len(metadata), cmd.MetadataLen)
+	}
+	return nvme.Check(cmd, d.layout, d.checks())
+}
+
+// harmless are the commands that leave data and state of a drive alone; the
+// same number means different things in different command sets.
+var harmless = map[nvme.CommandSet][]nvme.Opcode{
+	nvme.SetNVM: {nvme.OpFlush, nvme.OpRead, nvme.OpCompare, nvme.OpVerify, nvme.OpReservationReport, nvme.OpIOMgmtRecv},
+	nvme.SetZNS: {nvme.OpFlush, nvme.OpRead, nvme.OpCompare, nvme.OpVerify, nvme.OpReservationReport, nvme.OpIOMgmtRecv, nvme.OpZoneMgmtRecv},
+	nvme.SetKV:  {nvme.OpFlush, nvme.OpKVRetrieve, nvme.OpKVList, nvme.OpKVExist, nvme.OpReservationReport},
+}
+
+// changesDrive tells whether a command needs consent: all do but those that
+// are known to be harmless.
+func changesDrive(set nvme.CommandSet, op nvme.Opcode) bool {
+	return !slices.Contains(harmless[set], op)
+}
+
+// do sends one checked command.
+func (e *engine) do(ctx context.Context, cmd *nvme.Command, data, metadata []byte) (uint64, error) {
+	slot, err := e.acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s := &e.slots[slot]
+	if len(data) > len(e.data(slot)) {
+		if s.big, err = fixedbuf.New(fixedbuf.Config{Slots: 1, SlotSize: len(data)}); err != nil {
+			e.release(slot)
+			return 0, err
+		}
+	}
+	if len(metadata) > len(e.metadata(slot)) {
+		have := len(e.metadata(slot))
+		e.release(slot)
+		return 0, fmt.Errorf("%d bytes of metadata: the Device's buffers hold %d for a command; use a shorter command, or a larger Config.BufferSize", len(metadata), have)
+	}
+	s.cmd = *cmd
+	if cmd.IsWrite() {
+		copy(e.data(slot), data)
+		copy(e.metadata(slot), metadata)
+	}
+	e.start(slot)
+	held, err := e.wait(ctx, slot)
+	if !held {
+		return 0, err
+	}
+	result := s.result
+	if err == nil && !cmd.IsWrite() {
+		copy(data, e.data(slot))
+		copy(metadata, e.metadata(slot))
+	}
+	e.release(slot)
+	return result, err
+}

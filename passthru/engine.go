@@ -1,0 +1,286 @@
+package passthru
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/nvmepass/nvmepass/fixedbuf"
+	"github.com/nvmepass/nvmepass/nvme"
+	"github.com/nvmepass/nvmepass/uringcmd"
+)
+
+// engine carries the commands of any number of goroutines. A few workers own a
+// ring each; a slot is a worker's slot with its bounce buffer, and whoever holds
+// one may send one command. Nothing is allocated per command.
+type engine struct {
+	dev     *Device
+	slots   []slot
+	free    chan int // slots that nobody holds
+	workers []*worker
+
+	closed  chan struct{} // closed when the device is
+	ioctl   *fixedbuf.Arena
+	meta    *fixedbuf.Arena
+	blocks  uint32 // logical blocks in one bounce buffer
+	timeout uint32 // of each command in ms, 0 for the driver's
+}
+
+// States of a slot.
+const (
+	slotIdle      = iota // held by a goroutine or free
+	slotBusy             // its command is on its way, a goroutine waits
+	slotAbandoned        // its command is on its way, nobody waits
+)
+
+// slot is one command on its way. The goroutine that holds it writes cmd before
+// start and reads res and result after done; in between they are the worker's.
+type slot struct {
+	state  atomic.Uint32
+	worker *worker
+	local  int // number within the worker
+	cmd    nvme.Command
+	res    int32
+	result uint64
+	err    error           // the ring failed; res means nothing
+	big    *fixedbuf.Arena // data beyond the bounce buffer, or nil
+	done   chan struct{}   // one token when the command has ended
+}
+
+// Limits of Config.
+const (
+	DefaultDepth      = 128
+	DefaultBufferSize = 128 << 10
+	maxWorkers        = 64
+)
+
+// newEngine starts the workers, or where allowed and necessary prepares for
+// ioctls.
+func newEngine(d *Device, cfg *Config) (*engine, error) {
+	host := d.layout.UnderPRACT()
+	unit := host.Unit()
+	depth, size, workers := cfg.Depth, cfg.BufferSize, cfg.Workers
+	if depth == 0 {
+		depth = DefaultDepth
+	}
+	if workers == 0 {
+		workers = 1
+	}
+	if size == 0 {
+		size = int(max(1, min(DefaultBufferSize/unit, host.BlocksPerCommand(d.limits.MaxTransfer)))) * int(unit)
+	}
+	if workers < 1 || workers > maxWorkers {
+		return nil, fmt.Errorf("%d workers: need 1 to %d", workers, maxWorkers)
+	}
+	if depth < workers || depth > MaxDepth-workers {
+		return nil, fmt.Errorf("depth %d: need %d to %d, at least one for each worker", depth, workers, MaxDepth-workers)
+	}
+	e := &engine{dev: d, slots: make([]slot, depth), free: make(chan int, depth), closed: make(chan struct{}), timeout: uint32(cfg.Timeout.Milliseconds())}
+	for i := range e.slots {
+		e.slots[i].done = make(chan struct{}, 1)
+	}
+	var err error
+	for i := range workers {
+		first, last := depth*i/workers, depth*(i+1)/workers
+		var w *worker
+		w, err = startWorker(e, e.slots[first:last], QueueConfig{BufferSize: size, Poll: cfg.Poll, HugePages: cfg.HugePages, StallLimit: cfg.StallLimit})
+		if err != nil {
+			break
+		}
+		e.workers = append(e.workers, w)
+		e.blocks = w.q.perBuffer
+	}
+	switch {
+	case errors.Is(err, uringcmd.ErrDisabled) && cfg.AllowIoctl:
+		err = e.prepareIoctl(size)
+	case errors.Is(err, uringcmd.ErrDisabled):
+		err = fmt.Errorf("%w; set Config.AllowIoctl to use the driver's ioctls instead", err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.stopWorkers())
+	}
+	for i := range e.slots {
+		e.free <- i
+	}
+	return e, nil
+}
+
+// acquire gives the caller a free slot.
+func (e *engine) acquire(ctx context.Context) (int, error) {
+	select {
+	case <-e.closed:
+		return 0, os.ErrClosed
+	default:
+	}
+	select {
+	case i := <-e.free:
+		return i, nil
+	default:
+	}
+	select {
+	case i := <-e.free:
+		return i, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-e.closed:
+		return 0, os.ErrClosed
+	}
+}
+
+// tryAcquire is acquire without waiting; -1 if there is no free slot.
+func (e *engine) tryAcquire() int {
+	select {
+	case i := <-e.free:
+		return i
+	default:
+		return -1
+	}
+}
+
+// release gives a slot back.
+func (e *engine) release(i int) {
+	s := &e.slots[i]
+	if s.big != nil {
+		_ = s.big.Close()
+		s.big = nil
+	}
+	e.free <- i
+}
+
+// data and metadata are the slot's buffers.
+func (e *engine) data(i int) []byte {
+	switch s := &e.slots[i]; {
+	case s.big != nil:
+		return s.big.Slot(0)
+	case e.ioctl != nil:
+		return e.ioctl.Slot(i)
+	default:
+		return s.worker.q.core.Bufs.Slot(s.local)
+	}
+}
+
+func (e *engine) metadata(i int) []byte {
+	s := &e.slots[i]
+	if e.ioctl != nil {
+		if e.meta == nil {
+			return nil
+		}
+		return e.meta.Slot(i)
+	}
+	if s.worker.q.core.Meta == nil {
+		return nil
+	}
+	return s.worker.q.core.Meta.Slot(s.local)
+}
+
+// start sends the slot's command. From here on the slot is the engine's until
+// wait returns.
+func (e *engine) start(i int) {
+	s := &e.slots[i]
+	s.err = nil
+	if s.cmd.TimeoutMS == 0 {
+		s.cmd.TimeoutMS = e.timeout
+	}
+	s.state.Store(slotBusy)
+	if e.ioctl != nil {
+		go e.byIoctl(i)
+		return
+	}
+	s.worker.push(s.local)
+}
+
+// wait returns how the slot's command ended. If ctx is done first, it returns
+// at once with ctx's error, the command goes on by itself, and the slot and its
+// buffer come back when it has ended: held is then false.
+func (e *engine) wait(ctx context.Context, i int) (held bool, err error) {
+	s := &e.slots[i]
+	select {
+	case <-s.done:
+	default:
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			if s.state.CompareAndSwap(slotBusy, slotAbandoned) {
+				return false, ctx.Err()
+			}
+			<-s.done // it ended in the same moment
+		}
+	}
+	if s.err != nil {
+		return true, s.err
+	}
+	return true, resultError(s.res, s.result, &s.cmd, e.dev.set)
+}
+
+// finish ends a slot's command; it is called by who carried it.
+func (e *engine) finish(i int) {
+	s := &e.slots[i]
+	if s.state.CompareAndSwap(slotBusy, slotIdle) {
+		s.done <- struct{}{}
+		return
+	}
+	s.state.Store(slotIdle)
+	e.release(i)
+}
+
+// close refuses new commands, waits for those on their way, and stops the
+// workers. A command that does not come back within the stall limit makes it
+// leave the memory mapped and say so.
+func (e *engine) close(limit time.Duration) error {
+	close(e.closed)
+	if limit == 0 {
+		limit = uringcmd.DefaultStallLimit
+	}
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	var errs []error
+wait:
+	for range e.slots {
+		select {
+		case <-e.free:
+		case <-deadline.C:
+			errs = append(errs, fmt.Errorf("commands are still in flight after %v: %w", limit, uringcmd.ErrStalled))
+			break wait
+		}
+	}
+	errs = append(errs, e.stopWorkers())
+	if len(errs) == 1 && e.ioctl != nil {
+		errs = append(errs, e.ioctl.Close())
+		if e.meta != nil {
+			errs = append(errs, e.meta.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (e *engine) stopWorkers() error {
+	var errs []error
+	for _, w := range e.workers {
+		errs = append(errs, w.stop())
+	}
+	return errors.Join(errs...)
+}
+
+// engine is started by the first command that needs it.
+func (d *Device) engine() (*engine, error) {
+	if e := d.running.Load(); e != nil {
+		return e, nil
+	}
+	d.starting.Lock()
+	defer d.starting.Unlock()
+	if e := d.running.Load(); e != nil {
+		return e, nil
+	}
+	if d.closed() {
+		return nil, os.ErrClosed
+	}
+	e, err := newEngine(d, &d.cfg)
+	if err != nil {
+		return nil, err
+	}
+	d.running.Store(e)
+	return e, nil
+}

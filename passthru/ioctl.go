@@ -1,0 +1,35 @@
+package passthru
+
+import (
+	"github.com/nvmepass/nvmepass/fixedbuf"
+	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
+)
+
+// prepareIoctl makes the buffers for commands that go without a ring.
+func (e *engine) prepareIoctl(size int) (err error) {
+	host := e.dev.layout.UnderPRACT()
+	e.blocks = uint32(size) / host.Unit()
+	if e.ioctl, err = fixedbuf.New(fixedbuf.Config{Slots: len(e.slots), SlotSize: size}); err != nil {
+		return err
+	}
+	if n := host.MetadataLen(e.blocks); n > 0 {
+		e.meta, err = fixedbuf.New(fixedbuf.Config{Slots: len(e.slots), SlotSize: int(n)})
+	}
+	return err
+}
+
+// byIoctl carries one command by a synchronous ioctl.
+func (e *engine) byIoctl(i int) {
+	s := &e.slots[i]
+	cmd := s.cmd
+	if cmd.DataLen != 0 {
+		if cmd.Addr = s.bigAddr(); cmd.Addr == 0 {
+			cmd.Addr = e.ioctl.Addr(i)
+		}
+	}
+	if cmd.MetadataLen != 0 {
+		cmd.Metadata = e.meta.Addr(i)
+	}
+	s.res, s.result = nvmeioctl.Raw(e.dev.fd, cmd)
+	e.finish(i)
+}

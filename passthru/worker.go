@@ -1,0 +1,323 @@
+package passthru
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/uapi"
+	"github.com/nvmepass/nvmepass/nvme"
+	"github.com/nvmepass/nvmepass/uringcmd"
+)
+
+// worker owns a ring on a thread of its own and carries the commands of its
+// slots: many at a time, in one system call, when many goroutines send.
+type worker struct {
+	e     *engine
+	slots []slot // of the engine
+	first int    // number of slots[0] in the engine
+	q     *Queue
+
+	mu      sync.Mutex
+	pending []int // local slots to send
+	err     error // the ring failed: nothing is sent any more
+	quit    bool
+
+	state atomic.Uint32
+	wake  chan struct{} // for a parked worker
+	event int           // eventfd for one that sleeps in the kernel, -1 if polled
+
+	limit time.Duration // stall limit
+	ended chan error
+}
+
+// States of a worker. Who finds it parked or sleeping after leaving work, and
+// moves it to running, wakes it.
+const (
+	workerRunning  = iota
+	workerParked   // waits on wake: nothing is in flight
+	workerSleeping // waits in the kernel for completions or the event
+)
+
+// wakeSlot is the local number of the ring's slot that reads the event.
+func (w *worker) wakeSlot() int { return len(w.slots) }
+
+func startWorker(e *engine, slots []slot, cfg QueueConfig) (*worker, error) {
+	w := &worker{
+		e: e, slots: slots, wake: make(chan struct{}, 1), event: -1, ended: make(chan error, 1),
+		pending: make([]int, 0, len(slots)),
+	}
+	for i := range e.slots {
+		if &e.slots[i] == &slots[0] {
+			w.first = i
+		}
+	}
+	for i := range slots {
+		slots[i].worker, slots[i].local = w, i
+	}
+	if w.limit = cfg.StallLimit; w.limit == 0 {
+		w.limit = uringcmd.DefaultStallLimit
+	}
+	cfg.Depth = len(slots)
+	if !cfg.Poll {
+		cfg.Depth++ // one more to read the event with
+		var err error
+		if w.event, err = sys.Eventfd(); err != nil {
+			return nil, fmt.Errorf("make event counter: %w", err)
+		}
+	}
+	started := make(chan error)
+	go func() {
+		q, err := e.dev.newQueue(&cfg)
+		w.q = q
+		started <- err
+		if err == nil {
+			w.ended <- w.run()
+		}
+	}()
+	if err := <-started; err != nil {
+		if w.event >= 0 {
+			_ = sys.Close(w.event)
+		}
+		return nil, err
+	}
+	return w, nil
+}
+
+// push leaves a slot's command for the worker.
+func (w *worker) push(local int) {
+	w.mu.Lock()
+	if w.err != nil {
+		err := w.err
+		w.mu.Unlock()
+		w.slots[local].err = err
+		w.e.finish(w.first + local)
+		return
+	}
+	w.pending = append(w.pending, local)
+	w.mu.Unlock()
+	w.rouse()
+}
+
+func (w *worker) rouse() {
+	switch {
+	case w.state.CompareAndSwap(workerParked, workerRunning):
+		w.wake <- struct{}{}
+	case w.state.CompareAndSwap(workerSleeping, workerRunning):
+		_ = sys.SignalEventfd(w.event) // the counter cannot overflow: each wake is read
+	}
+}
+
+// run is the worker's life. It returns when it was told to quit and nothing is
+// in flight any more, or when the ring failed.
+func (w *worker) run() error {
+	taken := make([]int, 0, len(w.slots))
+	done := make([]uringcmd.Completion, len(w.slots)+1)
+	eventArmed := false
+	commands := 0 // in flight, without the event's read
+	stall := polledStall{limit: w.limit}
+	for {
+		taken = w.take(taken)
+		for _, local := range taken {
+			if err := w.q.send(local, &w.slots[local].cmd, w.slots[local].bigAddr()); err != nil {
+				w.slots[local].err = err
+				w.e.finish(w.first + local)
+				continue
+			}
+			commands++
+		}
+		wait := 0
+		if commands == 0 {
+			if w.park() {
+				break
+			}
+			continue
+		}
+		if w.event >= 0 {
+			if !eventArmed {
+				if err := w.armEvent(); err != nil {
+					return w.fail(err)
+				}
+				eventArmed = true
+			}
+			if w.sleepy() {
+				wait = 1
+			}
+		}
+		err := w.q.core.Ring.Submit(wait)
+		w.state.Store(workerRunning)
+		n := w.q.core.Ring.Reap(done)
+		for _, c := range done[:n] {
+			if w.event >= 0 && c.Slot == w.wakeSlot() {
+				eventArmed = false
+				continue
+			}
+			s := &w.slots[c.Slot]
+			s.res, s.result = c.Res, c.Result
+			commands--
+			w.e.finish(w.first + c.Slot)
+		}
+		if err != nil {
+			return w.fail(err)
+		}
+		if w.event < 0 {
+			if err := stall.check(n, w.q.core.Ring); err != nil {
+				return w.fail(err)
+			}
+		}
+	}
+	return w.close(eventArmed)
+}
+
+// polledStall notices that polling brings nothing any more: a poll returns at
+// once, so that the ring's own limit on waits does not apply. It reads the
+// clock only now and then.
+type polledStall struct {
+	limit time.Duration
+	empty uint64 // polls in a row without a completion
+	since time.Time
+}
+
+func (p *polledStall) check(reaped int, ring *uringcmd.Ring) error {
+	if reaped > 0 {
+		p.empty = 0
+		return nil
+	}
+	const pollsPerLook = 1024
+	p.empty++
+	switch {
+	case p.empty == pollsPerLook:
+		p.since = time.Now()
+	case p.empty%pollsPerLook == 0 && time.Since(p.since) > p.limit:
+		return fmt.Errorf("poll: %w of %v: %d commands in flight; check the drive and the kernel log", uringcmd.ErrStalled, p.limit, ring.InFlight())
+	}
+	return nil
+}
+
+// take moves everything pending to dst.
+func (w *worker) take(dst []int) []int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	dst = append(dst[:0], w.pending...)
+	w.pending = w.pending[:0]
+	return dst
+}
+
+// park waits for work while nothing is in flight; true means quit.
+func (w *worker) park() (quit bool) {
+	w.state.Store(workerParked)
+	w.mu.Lock()
+	idle, quit := len(w.pending) == 0, w.quit
+	w.mu.Unlock()
+	if idle && !quit {
+		<-w.wake
+		return false
+	}
+	if !w.state.CompareAndSwap(workerParked, workerRunning) {
+		<-w.wake // somebody is about to send it
+	}
+	return idle && quit
+}
+
+// sleepy announces that the worker will sleep in the kernel, unless there is
+// work already.
+func (w *worker) sleepy() bool {
+	w.state.Store(workerSleeping)
+	w.mu.Lock()
+	idle := len(w.pending) == 0
+	w.mu.Unlock()
+	if !idle && w.state.CompareAndSwap(workerSleeping, workerRunning) {
+		return false
+	}
+	return true // also if somebody signals the event right now
+}
+
+// armEvent publishes a read of the event counter, whose completion ends a wait.
+func (w *worker) armEvent() error {
+	ring, slot := w.q.core.Ring, w.wakeSlot()
+	*ring.BigEntry(slot) = uringcmd.BigSQE{Opcode: uapi.OpRead, FD: int32(w.event), Addr: w.q.core.Bufs.Addr(slot), Len: 8}
+	return ring.Publish(slot)
+}
+
+// fail ends all commands with the ring's error. Their memory stays the
+// kernel's: the slots of commands in flight are never given back.
+func (w *worker) fail(err error) error {
+	err = fmt.Errorf("the ring failed: %w", err)
+	w.mu.Lock()
+	w.err = err
+	pending := append([]int(nil), w.pending...)
+	w.pending = nil
+	w.mu.Unlock()
+	for _, local := range pending {
+		w.slots[local].err = err
+		w.e.finish(w.first + local)
+	}
+	for i := range w.slots {
+		s := &w.slots[i]
+		if w.q.core.Ring.Busy(i) && s.state.CompareAndSwap(slotBusy, slotIdle) {
+			s.err = err
+			s.done <- struct{}{}
+		}
+	}
+	return w.close(false)
+}
+
+// close ends the event's read, then closes the ring on its own thread.
+func (w *worker) close(eventArmed bool) error {
+	if eventArmed {
+		_ = sys.SignalEventfd(w.event)
+	}
+	err := w.q.Close()
+	if w.event >= 0 {
+		_ = sys.Close(w.event)
+	}
+	return err
+}
+
+// stop ends the worker once nothing is in flight.
+func (w *worker) stop() error {
+	w.mu.Lock()
+	w.quit = true
+	w.mu.Unlock()
+	w.rouse()
+	return <-w.ended
+}
+
+// bigAddr is where the data of a command beyond the bounce buffer lies, else 0.
+func (s *slot) bigAddr() uint64 {
+	if s.big == nil {
+		return 0
+	}
+	return s.big.Addr(0)
+}
+
+// send publishes any command in a slot, with the slot's buffers or data at
+// addr. It was checked by who built it.
+func (q *Queue) send(slot int, cmd *nvme.Command, addr uint64) error {
+	if err := q.core.CheckSlot(slot); err != nil {
+		return err
+	}
+	e := uringcmd.BigSQE{Opcode: uapi.OpURingCmd, Off: uint64(uapi.NVMeURingCmdIO)}
+	e.FD, e.Flags = q.core.Target()
+	c := *cmd
+	if c.DataLen != 0 {
+		c.Addr = addr
+		if addr == 0 {
+			c.Addr = q.core.Bufs.Addr(slot)
+			if index, ok := q.core.Bufs.Fixed(slot, int(c.DataLen)); ok {
+				e.OpFlags, e.BufIndex = uapi.URingCmdFixed, index
+			}
+		}
+	}
+	if c.MetadataLen != 0 {
+		c.Metadata = q.core.Meta.Addr(slot)
+	}
+	if err := c.Image(e.Cmd[:]); err != nil {
+		return err
+	}
+	*q.core.Ring.BigEntry(slot) = e
+	q.built[slot] = 0
+	return q.core.Ring.Publish(slot)
+}
