@@ -227,11 +227,17 @@ func verdict(ctx context.Context, res *compare.Result, err error) error {
 	return nil
 }
 
-// withCode keeps the words of an error that came beside a verdict, and the
-// verdict's exit code.
+// withCode keeps the words of an error of writing the result beside the
+// verdict on it, and the verdict's exit code.
 func withCode(err, verdict error) error {
-	if c, ok := errors.AsType[*codeError](verdict); ok && err != nil {
+	if err == nil {
+		return verdict
+	}
+	if c, ok := errors.AsType[*codeError](verdict); ok {
 		return &codeError{c.code, errors.Join(err, c.err)}
 	}
-	return errors.Join(err, verdict)
+	if verdict != nil {
+		return errors.Join(err, verdict)
+	}
+	return &codeError{exitIO, err}
 }

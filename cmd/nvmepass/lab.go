@@ -179,13 +179,11 @@ func (f *compareFlags) runInLab(ctx context.Context, stdout, stderr *os.File) er
 	if err != nil {
 		return fmt.Errorf("read the guest's record: %w", err)
 	}
-	if err := f.write(result, stdout); err != nil {
-		return err
-	}
+	var verdict error
 	if res.ExitCode != 0 {
-		return &codeError{code: res.ExitCode}
+		verdict = &codeError{code: res.ExitCode}
 	}
-	return nil
+	return withCode(f.write(result, stdout), verdict)
 }
 
 // guestArgs repeats the settings for the guest's nvmepass compare.

@@ -213,7 +213,7 @@ func TestVerdict(t *testing.T) {
 		if v != nil {
 			require.Equal(t, tt.code, exitCode(tt.ctx, both), tt.name)
 		} else {
-			require.NotZero(t, exitCode(tt.ctx, both))
+			require.Equal(t, exitIO, exitCode(tt.ctx, both))
 		}
 	}
 }
