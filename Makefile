@@ -25,7 +25,7 @@ test: unit integration
 # -race needs a C compiler; nothing that ships does.
 unit: lab-packages lab-kernels
 	scripts/packages.sh gcc libc6-dev
-	CGO_ENABLED=1 NVMEPASS_LAB_REQUIRED=$(CI) $(GO) test -race ./...
+	env -u NVMEPASS_TEST_DEVICE CGO_ENABLED=1 NVMEPASS_LAB_REQUIRED=$(CI) $(GO) test -race ./...
 
 # On a drive of yours if NVMEPASS_TEST_DEVICE names one, else in the lab.
 integration: lab-packages lab-kernels nvmepass
@@ -48,7 +48,7 @@ fuzz:
 	scripts/fuzz.sh $(FUZZTIME)
 
 lab-packages:
-	scripts/packages.sh qemu-system-x86
+	scripts/packages.sh qemu-system-x86 nvme-cli
 
 lab-kernels:
 	scripts/lab-kernels.sh 6.1 6.12 newest

@@ -15,6 +15,9 @@ const (
 	kindDwords                 // data of a zero-based number of dwords
 	kindBytes                  // data of at most a number of bytes
 	kindPage                   // one 4096-byte page
+	kindFixed                  // data of one size
+	kindZoneSend               // a zone, with data for one action only
+	kindHandles                // I/O management send: data for one operation
 )
 
 // shape is a kind with what it needs to be checked.
@@ -22,6 +25,11 @@ type shape struct {
 	kind kind
 	// word is the command dword that holds the count, 10 to 15.
 	word uint8
+	// numd means that the word is the whole count, as in most commands; get
+	// log page spreads it over two.
+	numd bool
+	// size is the data of a fixed size in bytes.
+	size uint32
 }
 
 // shapeOf says what is known of a command.
@@ -40,9 +48,19 @@ func shapeOf(set CommandSet, op Opcode) shape {
 		case OpDSM, OpCopy:
 			return shape{kind: kindRanges}
 		case OpIOMgmtRecv:
-			return shape{kind: kindDwords, word: 11}
+			return shape{kind: kindDwords, word: 11, numd: true}
+		case OpIOMgmtSend:
+			return shape{kind: kindHandles}
 		case OpZoneMgmtRecv:
-			return shape{kind: kindDwords, word: 12}
+			return shape{kind: kindDwords, word: 12, numd: true}
+		case OpZoneMgmtSend:
+			return shape{kind: kindZoneSend}
+		case OpReservationReport:
+			return shape{kind: kindDwords, word: 10, numd: true}
+		case OpReservationReg, OpReservationAcquire:
+			return shape{kind: kindFixed, size: 16}
+		case OpReservationRelease:
+			return shape{kind: kindFixed, size: 8}
 		}
 	case SetKV:
 		switch op {
@@ -66,8 +84,9 @@ func shapeOf(set CommandSet, op Opcode) shape {
 // lengths, the layout and the limits. Nobody below does: neither Linux nor
 // many a drive compares NLB with data_len, and the drive then writes past the
 // end of the buffer. Limits.Set says which command set the opcode belongs to.
-// Commands that are not known pass with their flags, namespace and
-// MaxTransfer checked only. Check does not look at addresses.
+// Range lists may be longer than their count. Commands that are not known
+// pass with their flags, namespace and MaxTransfer checked only. Check does
+// not look at addresses, nor into range lists.
 func Check(c *Command, l Layout, lim Limits) error {
 	if c.Flags != 0 {
 		return refuse(lim.Set, c.Opcode, c.NSID, "flags", "0x%02x: the driver refuses any but 0", c.Flags)
@@ -96,7 +115,7 @@ func Check(c *Command, l Layout, lim Limits) error {
 			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes; the controller transfers %d", c.DataLen, IdentifySize)
 		}
 	case kindDwords:
-		if n := c.dwords(sh.word); uint64(c.DataLen) != n*4 {
+		if n := c.dwords(sh); uint64(c.DataLen) != n*4 {
 			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but cdw%d asks for %d dwords, %d bytes",
 				c.DataLen, sh.word, n, n*4)
 		}
@@ -104,16 +123,45 @@ func Check(c *Command, l Layout, lim Limits) error {
 		if c.DataLen != c.CDW10 {
 			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but cdw10 names a host buffer of %d bytes", c.DataLen, c.CDW10)
 		}
+	case kindFixed:
+		return c.wantData(&lim, sh.size, 0, "the command's data structure has one size")
+	case kindZoneSend:
+		return checkZoneSend(c, &lim)
+	case kindHandles:
+		if c.CDW10&0xff == ioMgmtRUHUpdate {
+			return c.wantData(&lim, (c.CDW10>>cdw10MOSShift+1)*2, 0, "2 bytes for each placement identifier that cdw10 counts")
+		}
+	}
+	if sh.kind != kindFree && c.MetadataLen != 0 {
+		return refuse(lim.Set, c.Opcode, c.NSID, "metadata_len", "%d bytes instead of 0: the command has no metadata", c.MetadataLen)
 	}
 	return checkMaxTransfer(c, &lim)
 }
 
+// checkZoneSend holds a zone action against zone and data.
+func checkZoneSend(c *Command, lim *Limits) error {
+	if c.CDW13&cdw13SelectAll == 0 {
+		if err := checkRange(c, c.SLBA(), 1, lim); err != nil {
+			return err
+		}
+	}
+	if ZoneAction(c.CDW13) != ZoneSetDescExtension {
+		return c.wantData(lim, 0, 0, "only action 0x10 (set zone descriptor extension) moves data")
+	}
+	if c.DataLen == 0 || c.DataLen%zoneDescExtUnit != 0 {
+		return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes: a zone descriptor extension is a multiple of %d", c.DataLen, zoneDescExtUnit)
+	}
+	return c.wantData(lim, c.DataLen, 0, "the command has no metadata")
+}
+
 // dwords is the number of dwords that a command asks for.
-func (c *Command) dwords(word uint8) uint64 {
-	switch word {
-	case 10: // get log page: NUMDL and NUMDU
+func (c *Command) dwords(sh shape) uint64 {
+	switch {
+	case !sh.numd: // get log page: NUMDL and NUMDU
 		return (uint64(c.CDW11&0xffff)<<16 | uint64(c.CDW10>>16)) + 1
-	case 11:
+	case sh.word == 10:
+		return uint64(c.CDW10) + 1
+	case sh.word == 11:
 		return uint64(c.CDW11) + 1
 	}
 	return uint64(c.CDW12) + 1
@@ -209,5 +257,5 @@ func checkRanges(c *Command, lim *Limits) error {
 	if c.MetadataLen != 0 {
 		return refuse(lim.Set, c.Opcode, c.NSID, "metadata_len", "%d bytes instead of 0: a range list has no metadata", c.MetadataLen)
 	}
-	return nil
+	return checkMaxTransfer(c, lim)
 }

@@ -133,8 +133,13 @@ const (
 // user data (drivers/nvme/host/ioctl.c, nvme_cmd_allowed). If it changes
 // data or moves data to the controller, the node has to be open for writing.
 func (e Effects) UnprivilegedOK() bool {
-	return e.Supported() && e&^(effectsHarmless|effectsScopeMask) == 0
+	return e.Supported() && !e.Intrusive()
 }
+
+// Intrusive reports effects beyond changing user data, or other commands that
+// have to wait: what Linux freezes queues and scans again for
+// (drivers/nvme/host/core.c, nvme_passthru_start).
+func (e Effects) Intrusive() bool { return e&^(effectsHarmless|effectsScopeMask) != 0 }
 
 // EffectsLog is the Commands Supported and Effects log page (LID 05h), by
 // opcode.

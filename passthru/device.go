@@ -10,7 +10,6 @@ import (
 
 	"github.com/nvmepass/nvmepass/fixedbuf"
 	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
-	"github.com/nvmepass/nvmepass/internal/slotio"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/iopoll"
@@ -131,15 +130,15 @@ func open(path string, cfg *Config) (*Device, error) {
 	}
 	pair, err := sysfs.System.PairOf(node, nvmeioctl.NSIDOf)
 	if err != nil {
-		return nil, slotio.Permission(err)
+		return nil, denyOpen(err)
 	}
 	if pair.Generic == "" {
-		return nil, fmt.Errorf("%w for passthrough: this kernel offers no generic node for %s; it needs Linux 5.13 or later", ErrWrongNode, node.What)
+		return nil, fmt.Errorf("%w for passthrough: there is no generic node of %s: %w", ErrWrongNode, node.What, &UnsupportedError{Feature: "the generic node of a namespace", MinimumKernel: "5.13"})
 	}
 	d := &Device{given: path, mapped: node.Kind == sysfs.Block, pair: pair, writable: cfg.Writable, cfg: *cfg}
 	// The generic node refuses O_DIRECT.
 	if d.fd, err = sys.OpenDevice(pair.Generic, cfg.Writable, false); err != nil {
-		return nil, slotio.Permission(fmt.Errorf("%s: %w", pair.Generic, err))
+		return nil, denyOpen(sysfs.OpenError(pair.Generic, err))
 	}
 	if err := d.learn(); err != nil {
 		return nil, errors.Join(err, sys.Close(d.fd))
@@ -191,7 +190,7 @@ func (d *Device) identify(cns nvme.CNS, o nvme.IdentifyOptions) ([]byte, error) 
 	}
 	data := make([]byte, nvme.IdentifySize)
 	_, err = nvmeioctl.Admin(d.fd, cmd, data)
-	return data, err
+	return data, deny(err, &cmd, nvme.SetAdmin, d.writable)
 }
 
 // commandSet is the namespace's, which only newer controllers tell; the others
@@ -277,6 +276,7 @@ func (d *Device) SMART() (*nvme.SMARTLog, error) {
 	cmd, err := nvme.NewGetLogPage(nvme.LogSMART, nvme.SMARTLogSize, nvme.LogOptions{NSID: nvme.AllNamespaces})
 	if err == nil {
 		_, err = nvmeioctl.Admin(d.fd, cmd, data)
+		err = deny(err, &cmd, nvme.SetAdmin, d.writable)
 	}
 	if err != nil {
 		return nil, &OpError{Op: "read SMART log of", Path: d.Path(), Err: err}

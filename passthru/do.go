@@ -79,21 +79,20 @@ func (e *engine) do(ctx context.Context, cmd *nvme.Command, data, metadata []byt
 	}
 	s := &e.slots[slot]
 	if len(data) > len(e.data(slot)) {
-		if s.big, err = fixedbuf.New(fixedbuf.Config{Slots: 1, SlotSize: len(data)}); err != nil {
-			e.release(slot)
-			return 0, err
-		}
+		s.big, err = fixedbuf.New(fixedbuf.Config{Slots: 1, SlotSize: len(data)})
 	}
-	if len(metadata) > len(e.metadata(slot)) {
-		have := len(e.metadata(slot))
+	if err == nil && len(metadata) > len(e.metadata(slot)) {
+		s.more, err = fixedbuf.New(fixedbuf.Config{Slots: 1, SlotSize: len(metadata)})
+	}
+	if err != nil {
 		e.release(slot)
-		return 0, fmt.Errorf("%d bytes of metadata: the Device's buffers hold %d for a command; use a shorter command, or a larger Config.BufferSize", len(metadata), have)
+		return 0, err
 	}
 	s.cmd = *cmd
-	if cmd.IsWrite() {
-		copy(e.data(slot), data)
-		copy(e.metadata(slot), metadata)
-	}
+	// For reads as well: a drive may transfer less than it was offered, and
+	// what it leaves alone must not be another command's.
+	copy(e.data(slot), data)
+	copy(e.metadata(slot), metadata)
 	e.start(slot)
 	held, err := e.wait(ctx, slot)
 	if !held {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,12 +18,20 @@ import (
 // ring each; a slot is a worker's slot with its bounce buffer, and whoever holds
 // one may send one command. Nothing is allocated per command.
 type engine struct {
-	dev     *Device
-	slots   []slot
-	free    chan int // slots that nobody holds
-	workers []*worker
+	dev *Device // nil for a controller's
+	set nvme.CommandSet
+	// writable: the node is open for writing.
+	writable bool
+	open     func(*QueueConfig) (*Queue, error) // makes a worker's queue, on its thread
+	slots    []slot
+	free     chan int // slots that nobody holds
+	workers  []*worker
 
 	closed  chan struct{} // closed when the device is
+	broken  chan struct{} // closed when a ring has failed; reason says why
+	reason  error
+	once    sync.Once    // of broken
+	lost    atomic.Int64 // slots that a failed ring still holds: never free again
 	ioctl   *fixedbuf.Arena
 	meta    *fixedbuf.Arena
 	blocks  uint32 // logical blocks in one bounce buffer
@@ -47,7 +56,9 @@ type slot struct {
 	result uint64
 	err    error           // the ring failed; res means nothing
 	big    *fixedbuf.Arena // data beyond the bounce buffer, or nil
+	more   *fixedbuf.Arena // metadata beyond the bounce buffer, or nil
 	done   chan struct{}   // one token when the command has ended
+	lost   bool            // the ring failed while it held the command
 }
 
 // Limits of Config.
@@ -78,10 +89,8 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 	if depth < workers || depth > MaxDepth-workers {
 		return nil, fmt.Errorf("depth %d: need %d to %d, at least one for each worker", depth, workers, MaxDepth-workers)
 	}
-	e := &engine{dev: d, slots: make([]slot, depth), free: make(chan int, depth), closed: make(chan struct{}), timeout: uint32(cfg.Timeout.Milliseconds())}
-	for i := range e.slots {
-		e.slots[i].done = make(chan struct{}, 1)
-	}
+	e := newSlots(depth, d.set, uint32(cfg.Timeout.Milliseconds()))
+	e.dev, e.open, e.writable = d, d.newQueue, d.writable
 	var err error
 	for i := range workers {
 		first, last := depth*i/workers, depth*(i+1)/workers
@@ -108,26 +117,56 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 	return e, nil
 }
 
+// newSlots makes an engine without workers. None of its slots is free yet.
+func newSlots(depth int, set nvme.CommandSet, timeoutMS uint32) *engine {
+	e := &engine{set: set, slots: make([]slot, depth), free: make(chan int, depth), closed: make(chan struct{}), broken: make(chan struct{}), timeout: timeoutMS}
+	for i := range e.slots {
+		e.slots[i].done = make(chan struct{}, 1)
+	}
+	return e
+}
+
 // acquire gives the caller a free slot.
 func (e *engine) acquire(ctx context.Context) (int, error) {
-	select {
-	case <-e.closed:
-		return 0, os.ErrClosed
-	default:
+	if err := e.refuses(); err != nil {
+		return 0, err
 	}
-	select {
-	case i := <-e.free:
+	if i := e.tryAcquire(); i >= 0 {
 		return i, nil
-	default:
 	}
 	select {
 	case i := <-e.free:
 		return i, nil
 	case <-ctx.Done():
 		return 0, ctx.Err()
+	case <-e.broken:
 	case <-e.closed:
-		return 0, os.ErrClosed
 	}
+	return 0, e.refuses()
+}
+
+// refuses says why no more commands are taken, nil if they are.
+func (e *engine) refuses() error {
+	select {
+	case <-e.closed:
+		return os.ErrClosed
+	default:
+	}
+	select {
+	case <-e.broken:
+		return e.reason
+	default:
+		return nil
+	}
+}
+
+// breakDown ends the engine for good: rings are not made anew under a drive
+// that did not answer.
+func (e *engine) breakDown(reason error) {
+	e.once.Do(func() {
+		e.reason = reason
+		close(e.broken)
+	})
 }
 
 // tryAcquire is acquire without waiting; -1 if there is no free slot.
@@ -140,12 +179,19 @@ func (e *engine) tryAcquire() int {
 	}
 }
 
-// release gives a slot back.
+// release gives a slot back, unless a failed ring still holds it.
 func (e *engine) release(i int) {
 	s := &e.slots[i]
+	if s.lost {
+		return
+	}
 	if s.big != nil {
 		_ = s.big.Close()
 		s.big = nil
+	}
+	if s.more != nil {
+		_ = s.more.Close()
+		s.more = nil
 	}
 	e.free <- i
 }
@@ -164,6 +210,9 @@ func (e *engine) data(i int) []byte {
 
 func (e *engine) metadata(i int) []byte {
 	s := &e.slots[i]
+	if s.more != nil {
+		return s.more.Slot(0)
+	}
 	if e.ioctl != nil {
 		if e.meta == nil {
 			return nil
@@ -212,7 +261,7 @@ func (e *engine) wait(ctx context.Context, i int) (held bool, err error) {
 	if s.err != nil {
 		return true, s.err
 	}
-	return true, resultError(s.res, s.result, &s.cmd, e.dev.set)
+	return true, deny(resultError(s.res, s.result, &s.cmd, e.set), &s.cmd, e.set, e.writable)
 }
 
 // finish ends a slot's command; it is called by who carried it.
@@ -238,7 +287,7 @@ func (e *engine) close(limit time.Duration) error {
 	defer deadline.Stop()
 	var errs []error
 wait:
-	for range e.slots {
+	for n := 0; n < len(e.slots)-int(e.lost.Load()); n++ {
 		select {
 		case <-e.free:
 		case <-deadline.C:

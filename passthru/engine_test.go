@@ -248,3 +248,27 @@ func TestVectorCopy(t *testing.T) {
 	one.copy(1, out[:2], false)
 	require.Equal(t, []byte{8, 7}, out[:2])
 }
+
+// TestEngineRingFailure: after an error of the ring itself, nobody touches
+// memory that is gone, nothing is sent any more, and Close ends.
+func TestEngineRingFailure(t *testing.T) {
+	var fail atomic.Bool
+	k := &ringtest.Kernel{}
+	k.OnEnter = func(n, _, flags uint32) (int, syscall.Errno) {
+		if fail.CompareAndSwap(true, false) {
+			return 0, syscall.EIO
+		}
+		return k.Default(n, flags), 0
+	}
+	d := engineDevice(t, Config{Depth: 4, BufferSize: 2048, Poll: true, StallLimit: 100 * time.Millisecond}, k)
+	_, err := d.ReadAt(make([]byte, 512), 0)
+	require.NoError(t, err)
+	fail.Store(true)
+	_, err = d.ReadAt(make([]byte, 512), 0)
+	require.ErrorIs(t, err, syscall.EIO)
+	for range 10 {
+		_, err = d.WriteAt(make([]byte, 20480), 0)
+		require.ErrorIs(t, err, syscall.EIO)
+	}
+	require.NoError(t, d.Close(), "the command that was in flight came back in the end")
+}

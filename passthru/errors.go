@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/nvmepass/nvmepass/nvme"
+	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
 // Errors that callers act on; those returned wrap them and say more.
@@ -14,10 +15,17 @@ var (
 	ErrWrongNode = errors.New("not an NVMe namespace")
 	// ErrReadOnly: a write on a Device opened without Config.Writable.
 	ErrReadOnly = errors.New("device is open for reading only")
+	// ErrNotSupported is uringcmd's: the running kernel lacks something, and
+	// an *UnsupportedError says which version has it.
+	ErrNotSupported = uringcmd.ErrNotSupported
 	// ErrCancelled: the driver cancelled the command, for a reset, a removal
 	// or a time-out. Whether a write reached the media is unknown.
 	ErrCancelled = errors.New("cancelled by the driver")
 )
+
+// UnsupportedError names what the running kernel lacks, and which version has
+// it.
+type UnsupportedError = uringcmd.UnsupportedError
 
 // OpError is a failure that concerns a device as a whole.
 type OpError struct {
@@ -38,7 +46,7 @@ type KernelError struct {
 	Op    string // the command's name
 	NSID  uint32
 	SLBA  uint64
-	NLB   uint32
+	NLB   uint32 // 0 for commands without a range
 	Errno syscall.Errno
 	// Passed lists the checks that this library made before, so that they
 	// need no second look. It may be empty.
@@ -47,28 +55,40 @@ type KernelError struct {
 
 // Error implements error.
 func (e *KernelError) Error() string {
-	s := fmt.Sprintf("%s nsid=%d slba=%#x nlb=%d: ", e.Op, e.NSID, e.SLBA, e.NLB)
+	s := fmt.Sprintf("%s nsid=%d", e.Op, e.NSID)
+	if e.NLB != 0 {
+		s += fmt.Sprintf(" slba=%#x nlb=%d", e.SLBA, e.NLB)
+	}
+	s += ": "
 	if e.Errno == syscall.EINTR {
 		return s + ErrCancelled.Error() + " (EINTR in the completion): the controller was reset or removed, or the command timed out"
 	}
 	s += fmt.Sprintf("the kernel refused it: %v (errno %d)", e.Errno, int(e.Errno))
 	switch e.Errno {
-	case syscall.EACCES, syscall.EPERM:
-		s += ": it needs CAP_SYS_ADMIN, or on Linux 6.2 and later a node that is open for it and a drive whose effects log allows it"
 	case syscall.EINVAL:
 		if e.Passed != "" {
 			s += ": too many or too large segments for the driver, or a fixed buffer that this kernel cannot use; checked and fine: " + e.Passed
 		}
 	case syscall.EOPNOTSUPP:
-		s += ": polled passthrough needs Linux 6.1 and poll queues (nvme.poll_queues)"
+		s += ": " + errPolled.Error() + ", and poll queues (nvme.poll_queues)"
 	case syscall.ENODEV, syscall.ENXIO:
 		s += ": the drive is gone"
 	}
 	return s
 }
 
-// Unwrap returns the errno.
-func (e *KernelError) Unwrap() error { return e.Errno }
+// errPolled is what EOPNOTSUPP of a passthrough command means: all the rest
+// was refused before.
+var errPolled = &UnsupportedError{Feature: "polled passthrough", MinimumKernel: "6.1"}
+
+// Unwrap returns the errno, and where it means that the kernel is too old an
+// *UnsupportedError.
+func (e *KernelError) Unwrap() []error {
+	if e.Errno == syscall.EOPNOTSUPP {
+		return []error{e.Errno, errPolled}
+	}
+	return []error{e.Errno}
+}
 
 // Is reports EINTR as ErrCancelled: in a completion it is no signal.
 func (e *KernelError) Is(target error) bool {
@@ -90,8 +110,10 @@ func resultError(res int32, result uint64, cmd *nvme.Command, set nvme.CommandSe
 		return fmt.Errorf("%s nsid=%d slba=%#x nlb=%d: the kernel returned res %#x, which is neither success (0) nor an NVMe status nor an errno: treat the command as failed and report the kernel's version",
 			cmd.Opcode.Name(set), cmd.NSID, cmd.SLBA(), cmd.NLB(), res)
 	}
-	return &KernelError{
-		Op: cmd.Opcode.Name(set), NSID: cmd.NSID, SLBA: cmd.SLBA(), NLB: cmd.NLB(), Errno: syscall.Errno(-int64(res)),
-		Passed: "namespace ID, block count against data length, length against MDTS and max_hw_sectors, page alignment",
+	e := &KernelError{Op: cmd.Opcode.Name(set), NSID: cmd.NSID, Errno: syscall.Errno(-int64(res))}
+	if set != nvme.SetAdmin {
+		e.SLBA, e.NLB = cmd.SLBA(), cmd.NLB()
+		e.Passed = "namespace ID, block count against data length, length against MDTS and max_hw_sectors, page alignment"
 	}
+	return e
 }

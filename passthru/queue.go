@@ -66,8 +66,9 @@ type Settings struct {
 // Queue is a fixed number of commands in flight on one namespace, for one
 // owner. Between Submit and Reap nothing is allocated.
 type Queue struct {
-	dev  *Device
-	core *slotio.Queue
+	dev   *Device
+	core  *slotio.Queue
+	admin bool // of a controller's node: dev is nil
 
 	host      nvme.Layout // as host memory sees a block
 	options   nvme.IOOptions
@@ -76,6 +77,8 @@ type Queue struct {
 	// built is what each slot's entry holds: see kindOf. A command of the same
 	// kind then only needs its SLBA. 0 means to build it whole.
 	built []uint64
+
+	vectors *fixedbuf.Arena // iovecs of vectored commands, nil before the first
 }
 
 // slbaOffset is where an entry's command area holds the SLBA: CDW10 and CDW11,
@@ -140,7 +143,7 @@ func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
 			err = fmt.Errorf("%w; %d bytes need up to %d segments and the driver takes %d: use buffers of at most %d bytes, or huge pages",
 				err, cfg.BufferSize, cfg.BufferSize/sys.PageSize(), d.limits.MaxSegments, d.limits.sureBytes())
 		}
-		return nil, err
+		return nil, denyOpen(err)
 	}
 	return q, nil
 }
@@ -323,7 +326,7 @@ func (q *Queue) Err(c Completion) error {
 	if err != nil {
 		return err
 	}
-	return resultError(c.Res, c.Result, &cmd, nvme.SetNVM)
+	return deny(resultError(c.Res, c.Result, &cmd, q.dev.set), &cmd, q.dev.set, q.dev.writable)
 }
 
 // OKResult is the Completion.Res of a command that succeeded.
@@ -337,5 +340,12 @@ func (q *Queue) CheckGuards() error { return q.core.CheckGuards() }
 // come back, their memory stays mapped and the error is a *uringcmd.LeakError.
 func (q *Queue) Close() error {
 	clear(q.built)
-	return q.core.Close()
+	err := q.core.Close()
+	if q.vectors != nil && q.core.Closed() {
+		if leak := (*uringcmd.LeakError)(nil); errors.As(err, &leak) {
+			q.vectors.Leak()
+		}
+		err = errors.Join(err, q.vectors.Close())
+	}
+	return err
 }

@@ -52,6 +52,9 @@ func (d *Device) ReadVAtContext(ctx context.Context, bufs [][]byte, off int64) (
 // fails, later parts may have been written. n counts what was written from the
 // start without a gap. Nothing is written if the range passes the namespace's
 // end. Flush makes it durable.
+//
+// In a zoned namespace, where writes go to a zone's write pointer and may not
+// overtake each other, the commands run one after another.
 func (d *Device) WriteAt(p []byte, off int64) (n int, err error) {
 	return d.WriteAtContext(context.Background(), p, off)
 }
@@ -177,9 +180,13 @@ func unitText(l nvme.Layout) string {
 func (e *engine) transfer(ctx context.Context, op nvme.Opcode, v *vector, total, off int64) (n int, err error) {
 	var ring [maxPieces]piece // in flight, oldest at head
 	head, inFlight := 0, 0
+	most := maxPieces
+	if op == nvme.OpWrite && e.dev.set == nvme.SetZNS {
+		most = 1
+	}
 	next := int64(0) // position of the first byte not yet sent
 	for {
-		for err == nil && next < total && inFlight < maxPieces {
+		for err == nil && next < total && inFlight < most {
 			slot := e.tryAcquire()
 			if slot < 0 {
 				if inFlight > 0 {

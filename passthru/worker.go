@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nvmepass/nvmepass/fixedbuf"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/uapi"
 	"github.com/nvmepass/nvmepass/nvme"
@@ -70,7 +71,7 @@ func startWorker(e *engine, slots []slot, cfg QueueConfig) (*worker, error) {
 	}
 	started := make(chan error)
 	go func() {
-		q, err := e.dev.newQueue(&cfg)
+		q, err := e.open(&cfg)
 		w.q = q
 		started <- err
 		if err == nil {
@@ -121,7 +122,7 @@ func (w *worker) run() error {
 	for {
 		taken = w.take(taken)
 		for _, local := range taken {
-			if err := w.q.send(local, &w.slots[local].cmd, w.slots[local].bigAddr()); err != nil {
+			if err := w.q.send(local, &w.slots[local].cmd, addrOf(w.slots[local].big), addrOf(w.slots[local].more)); err != nil {
 				w.slots[local].err = err
 				w.e.finish(w.first + local)
 				continue
@@ -207,6 +208,9 @@ func (w *worker) take(dst []int) []int {
 
 // park waits for work while nothing is in flight; true means quit.
 func (w *worker) park() (quit bool) {
+	// Only the event's read is in flight, for as long as it takes.
+	w.q.core.Ring.Quiet(true)
+	defer w.q.core.Ring.Quiet(false)
 	w.state.Store(workerParked)
 	w.mu.Lock()
 	idle, quit := len(w.pending) == 0, w.quit
@@ -241,27 +245,48 @@ func (w *worker) armEvent() error {
 	return ring.Publish(slot)
 }
 
-// fail ends all commands with the ring's error. Their memory stays the
-// kernel's: the slots of commands in flight are never given back.
+// fail ends all commands with the ring's error and waits to be told to quit.
+// The memory of commands in flight stays the kernel's: their slots are lost,
+// and the arena stays mapped until the Device is closed, because goroutines may
+// hold slots.
 func (w *worker) fail(err error) error {
 	err = fmt.Errorf("the ring failed: %w", err)
 	w.mu.Lock()
 	w.err = err
-	pending := append([]int(nil), w.pending...)
+	pending := w.pending
 	w.pending = nil
 	w.mu.Unlock()
+	w.e.breakDown(err)
 	for _, local := range pending {
 		w.slots[local].err = err
 		w.e.finish(w.first + local)
 	}
 	for i := range w.slots {
 		s := &w.slots[i]
-		if w.q.core.Ring.Busy(i) && s.state.CompareAndSwap(slotBusy, slotIdle) {
+		if !w.q.core.Ring.Busy(i) {
+			continue
+		}
+		s.lost = true
+		w.e.lost.Add(1)
+		if s.state.CompareAndSwap(slotBusy, slotIdle) {
 			s.err = err
 			s.done <- struct{}{}
 		}
 	}
-	return w.close(false)
+	for !w.quitting() {
+		w.state.Store(workerParked)
+		if w.quitting() && w.state.CompareAndSwap(workerParked, workerRunning) {
+			break
+		}
+		<-w.wake
+	}
+	return w.q.Close()
+}
+
+func (w *worker) quitting() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.quit
 }
 
 // close ends the event's read, then closes the ring on its own thread.
@@ -285,21 +310,24 @@ func (w *worker) stop() error {
 	return <-w.ended
 }
 
-// bigAddr is where the data of a command beyond the bounce buffer lies, else 0.
-func (s *slot) bigAddr() uint64 {
-	if s.big == nil {
+// addrOf is where a command's own buffer lies, 0 if it uses the slot's.
+func addrOf(a *fixedbuf.Arena) uint64 {
+	if a == nil {
 		return 0
 	}
-	return s.big.Addr(0)
+	return a.Addr(0)
 }
 
-// send publishes any command in a slot, with the slot's buffers or data at
-// addr. It was checked by who built it.
-func (q *Queue) send(slot int, cmd *nvme.Command, addr uint64) error {
+// send publishes any command in a slot, with the slot's buffers or data and
+// metadata at addresses that are not 0. It was checked by who built it.
+func (q *Queue) send(slot int, cmd *nvme.Command, addr, metadata uint64) error {
 	if err := q.core.CheckSlot(slot); err != nil {
 		return err
 	}
 	e := uringcmd.BigSQE{Opcode: uapi.OpURingCmd, Off: uint64(uapi.NVMeURingCmdIO)}
+	if q.admin {
+		e.Off = uint64(uapi.NVMeURingCmdAdmin)
+	}
 	e.FD, e.Flags = q.core.Target()
 	c := *cmd
 	if c.DataLen != 0 {
@@ -312,7 +340,10 @@ func (q *Queue) send(slot int, cmd *nvme.Command, addr uint64) error {
 		}
 	}
 	if c.MetadataLen != 0 {
-		c.Metadata = q.core.Meta.Addr(slot)
+		c.Metadata = metadata
+		if metadata == 0 {
+			c.Metadata = q.core.Meta.Addr(slot)
+		}
 	}
 	if err := c.Image(e.Cmd[:]); err != nil {
 		return err

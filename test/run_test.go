@@ -157,26 +157,32 @@ func TestB01DriveErrorsAreNoSuccess(t *testing.T) {
 	}
 }
 
-// TestB40DepthHasAnEffect: on a drive with a fixed delay, more depth gives more
-// I/Os per second, and the queue is as full as asked.
+// TestB40DepthHasAnEffect: the queue is as full as asked, and on a drive with a
+// fixed delay more depth gives more I/Os per second. The machine may stop for a
+// while at any time, so that one of three tries is enough for the latter.
 func TestB40DepthHasAnEffect(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0, serial: "null"})
 	for _, path := range []string{"passthru", "block"} {
-		last := 0.0
-		for _, depth := range []int{1, 4, 16} {
-			owned(t, func(t *testing.T) {
-				q, err := openPath(d, path, passthru.QueueConfig{Depth: depth})
-				require.NoError(t, err)
-				res, err := workload.Run(context.Background(), q, workRun(d, 1, workload.RuleFio, 500*time.Millisecond))
-				require.NoError(t, err)
-				rate := float64(res.Window.OK) / res.Window.Time.Seconds()
-				require.Greater(t, rate, 1.5*last, "%s at depth %d", path, depth)
-				require.InEpsilon(t, float64(depth), res.Window.InFlight, 0.1)
-				t.Logf("%s depth %d: %.0f IOPS, %.2f in flight", path, depth, rate, res.Window.InFlight)
-				last = rate
-				require.NoError(t, q.Close())
-			})
+		grew := false
+		for try := 0; try < 3 && !grew; try++ {
+			last := 0.0
+			grew = true
+			for _, depth := range []int{1, 4, 16} {
+				owned(t, func(t *testing.T) {
+					q, err := openPath(d, path, passthru.QueueConfig{Depth: depth})
+					require.NoError(t, err)
+					res, err := workload.Run(context.Background(), q, workRun(d, 1, workload.RuleFio, 500*time.Millisecond))
+					require.NoError(t, err)
+					rate := float64(res.Window.OK) / res.Window.Time.Seconds()
+					require.InEpsilon(t, float64(depth), res.Window.InFlight, 0.1)
+					t.Logf("%s depth %d: %.0f IOPS, %.2f in flight", path, depth, rate, res.Window.InFlight)
+					grew = grew && rate > 1.5*last
+					last = rate
+					require.NoError(t, q.Close())
+				})
+			}
 		}
+		require.True(t, grew, path)
 	}
 }
 

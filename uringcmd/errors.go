@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/nvmepass/nvmepass/internal/sys"
 )
 
 // Errors that callers act on. The errors returned wrap these and say more.
@@ -25,6 +27,22 @@ var (
 	// ErrStalled: commands are in flight and none completed within the limit.
 	ErrStalled = errors.New("no completion within the stall limit")
 )
+
+// UnsupportedError names what the running kernel lacks; it is ErrNotSupported.
+type UnsupportedError struct {
+	// Feature is what was asked for.
+	Feature string
+	// MinimumKernel is the first Linux version that has it, such as "5.19".
+	MinimumKernel string
+}
+
+// Error names feature, version and the running kernel.
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("%v: %s needs Linux %s or later; this is %s", ErrNotSupported, e.Feature, e.MinimumKernel, sys.KernelRelease())
+}
+
+// Is reports ErrNotSupported.
+func (e *UnsupportedError) Is(target error) bool { return target == ErrNotSupported }
 
 // LeakError says that Close gave up on commands that did not come back: the
 // ring stays mapped and open, and buffers of these commands must stay, too.

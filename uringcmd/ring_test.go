@@ -254,7 +254,14 @@ func TestBusyWithReadyCompletions(t *testing.T) {
 // TestB05PolledWaitsEnterTheKernel: on a ring whose completions appear only
 // inside enter with GETEVENTS, every wait carries it, even one for nothing.
 func TestB05PolledWaitsEnterTheKernel(t *testing.T) {
-	k := &ringtest.Kernel{NeedGetEvents: true}
+	for _, refuse := range []Flags{0, DeferTaskrun} { // each of the two flags asks for it alone
+		polledWaits(t, refuse)
+	}
+}
+
+func polledWaits(t *testing.T, refuse Flags) {
+	t.Helper()
+	k := &ringtest.Kernel{NeedGetEvents: true, RefuseFlags: uint32(refuse)}
 	owned(t, Config{Slots: 32, Big: true, IOPoll: true, Kernel: k}, func(r *Ring) {
 		dst := make([]Completion, 32)
 		for range 10 {
@@ -485,6 +492,17 @@ func TestB03ThreadChurn(t *testing.T) {
 	})
 	close(stop)
 	require.Positive(t, <-churned)
+}
+
+// TestCloseBeforeEnable: the kernel never saw what was published.
+func TestCloseBeforeEnable(t *testing.T) {
+	k := &ringtest.Kernel{}
+	r, err := New(Config{Slots: 2, Big: true, Kernel: k})
+	require.NoError(t, err)
+	require.NoError(t, r.Publish(1))
+	require.NoError(t, r.Close())
+	require.Equal(t, 1, k.Closed)
+	require.Equal(t, 2, k.Unmapped)
 }
 
 func TestLifeCycleErrors(t *testing.T) {

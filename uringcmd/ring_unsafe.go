@@ -56,6 +56,7 @@ type Ring struct {
 	owner             int  // thread id, 0 before Enable
 	checkThread       bool // the kernel does not check the thread itself
 	closed            bool
+	quiet             atomic.Bool // see Quiet
 	stats             Stats
 	registeredBuffers int
 	registeredFiles   int
@@ -65,7 +66,7 @@ type Ring struct {
 // serves both queues; it must reach to the end of the later one.
 func (r *Ring) mapMemory(p *uapi.Params) error {
 	if p.Features&uapi.FeatSingleMmap == 0 {
-		return fmt.Errorf("set up ring: %w: one mapping for both queues needs Linux 5.4 or later", ErrNotSupported)
+		return fmt.Errorf("set up ring: %w", &UnsupportedError{"one mapping for both queues of a ring", "5.4"})
 	}
 	sqeSize, cqeSize := uint64(uapi.SQESize), uint64(uapi.CQESize)
 	r.sqShift, r.cqShift = 6, 4

@@ -130,9 +130,9 @@ func setupError(err error, cfg *Config, entries uint32) error {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOSYS):
 		return disabledError(err)
 	case errors.Is(err, syscall.EINVAL) && cfg.Big:
-		return fmt.Errorf("set up ring: %w: %w: 128-byte submission and 32-byte completion entries need Linux 5.19 or later; this is %s", ErrNotSupported, err, sys.KernelRelease())
+		return fmt.Errorf("set up ring: %w: %w", err, &UnsupportedError{"a ring with 128-byte submission and 32-byte completion entries", "5.19"})
 	case errors.Is(err, syscall.EINVAL):
-		return fmt.Errorf("set up ring: %w: %w: starting a ring disabled needs Linux 5.10 or later; this is %s", ErrNotSupported, err, sys.KernelRelease())
+		return fmt.Errorf("set up ring: %w: %w", err, &UnsupportedError{"a ring that starts disabled", "5.10"})
 	case errors.Is(err, syscall.ENOMEM):
 		return fmt.Errorf("set up ring with %d entries: %w: free memory, or raise RLIMIT_MEMLOCK (ulimit -l) on kernels before 5.12, which count rings against it", entries, err)
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):

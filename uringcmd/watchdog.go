@@ -21,6 +21,10 @@ var watchdog struct {
 	stop  chan struct{}
 }
 
+// Quiet tells the watchdog that what is in flight may take as long as it likes,
+// such as a wait for an event, so that it leaves the owner alone.
+func (r *Ring) Quiet(on bool) { r.quiet.Store(on) }
+
 func watch(r *Ring) {
 	watchdog.Lock()
 	defer watchdog.Unlock()
@@ -66,7 +70,7 @@ func look() {
 		// Consumed entries less posted completions: what the kernel holds.
 		// With SQ_REWIND the head stays 0 and the difference means nothing.
 		idle := !r.rewind && atomic.LoadUint32(r.sqHead) == tail
-		if tail == last && !idle {
+		if tail == last && !idle && !r.quiet.Load() {
 			_ = sys.InterruptThread(r.owner) // the thread may be gone; then nobody waits
 		}
 	}

@@ -174,6 +174,9 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr *os.File) error {
 	}
 	res.ToolVersion = toolVersion()
 	res.SetEnvironment(env)
+	if leaked := set.Leaked(); leaked != nil {
+		res.Warnings = append(res.Warnings, "commands never came back, and the kernel may still write to their memory: "+leaked.Error())
+	}
 	return withCode(f.write(res, stdout), verdict(ctx, res, err))
 }
 

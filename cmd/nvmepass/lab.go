@@ -31,7 +31,7 @@ func (f *labFlags) add(fl *pflag.FlagSet) {
 	own.StringArrayVar(&f.drives, "drive", nil, "lab: a drive, such as size=1g,backend=null,lba=512; may be repeated (default one such null drive)")
 	own.StringVar(&f.cfg.Kernel, "kernel", "", "lab: kernel image (default the newest of scripts/lab-kernels.sh or /boot)")
 	own.StringVar(&f.cfg.Accel, "accel", lab.AccelAuto, "lab: auto, kvm or tcg")
-	own.IntVar(&f.cfg.CPUs, "cpus", f.cfg.CPUs, "lab: processors of the guest; polling needs 2")
+	own.IntVar(&f.cfg.CPUs, "cpus", f.cfg.CPUs, "lab: processors of the guest; with 1, polling starves the emulated drive")
 	own.IntVar(&f.cfg.MemoryMiB, "memory", f.cfg.MemoryMiB, "lab: memory of the guest in MiB")
 	own.IntVar(&f.cfg.PollQueues, "poll-queues", f.cfg.PollQueues, "lab: nvme.poll_queues of the guest's kernel")
 	own.StringVar(&f.cfg.Append, "append", "", "lab: further kernel parameters")

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"syscall"
 
 	"github.com/nvmepass/nvmepass/internal/slotio"
+	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/uapi"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/passthru"
@@ -71,6 +73,9 @@ func newQueue(dev *passthru.Device, cfg *passthru.QueueConfig) (*Queue, error) {
 	if cfg.Poll {
 		if err := dev.Poll().Check(); err != nil {
 			return nil, err
+		}
+		if most := Unsplit(dev.Limits()); uint64(cfg.BufferSize) > most {
+			return nil, fmt.Errorf("buffer size %d: the block layer may split reads of more than %d bytes here, and then does not poll for them: use smaller ones", cfg.BufferSize, most)
 		}
 	}
 	return open(target{
@@ -139,6 +144,21 @@ func (q *Queue) prove(core *slotio.Queue) error {
 	}
 	clear(core.Bufs.Slot(0))
 	return nil
+}
+
+// Unsplit is the longest read in bytes that the block layer sends in one piece,
+// however the buffer's pages lie. It clears REQ_POLLED of a bio that it splits
+// (block/blk-merge.c), so that the read would not be polled; and on 6.1.176 a
+// polled ring waits for ever for such a read into fixed buffers.
+func Unsplit(lim passthru.Limits) uint64 {
+	most := uint64(math.MaxUint64)
+	if lim.MaxHWSectors > 0 {
+		most = lim.MaxHWSectors
+	}
+	if lim.MaxSegments > 0 {
+		most = min(most, uint64(lim.MaxSegments)*uint64(sys.PageSize()))
+	}
+	return most
 }
 
 // Settings are what the queue really uses.

@@ -40,6 +40,13 @@ func newDrive(l nvme.Layout) drive {
 	}
 }
 
+// segmented takes so many segments in one command.
+func segmented(n int) drive {
+	d := newDrive(lba512)
+	d.limits.MaxSegments = n
+	return d
+}
+
 var (
 	lba512  = nvme.Layout{LBASize: 512}
 	lba4096 = nvme.Layout{LBASize: 4096}
@@ -68,6 +75,10 @@ func TestCheckBeforeAnyIO(t *testing.T) {
 		{"PRACT keeps the tuple", newDrive(pract), 128 << 10, passOnly, nil},
 		{"B31 O_DIRECT", newDrive(lba4096), 512, blockOnly, []string{"O_DIRECT needs a multiple of the logical block size 4096"}},
 		{"one block is too much", func() drive { d := newDrive(ext64); d.limits.MaxBlocks = 0; return d }(), 4160, passOnly, []string{"not even one block fits", "--paths block,block-poll"}},
+		{"block-poll is not split", newDrive(lba512), 128<<10 + 512, []compare.Path{compare.BlockPoll}, []string{"--bs 131584", "block-poll", "may split", "use --bs 131072 or less"}},
+		{"block-poll is not split into segments", segmented(31), 128 << 10, []compare.Path{compare.BlockPoll}, []string{"max_segments 31", fmt.Sprintf("use --bs %d or less", 31*sys.PageSize())}},
+		{"block-poll fits the segments", segmented(32), 128 << 10, []compare.Path{compare.BlockPoll}, nil},
+		{"block may be split", segmented(31), 128 << 10, blockOnly, nil},
 		{"small namespace", func() drive { d := newDrive(lba512); d.limits.Blocks = 3; return d }(), 2048, passOnly, []string{"only 3 blocks of 512 bytes", "smaller --bs"}},
 		{"small namespace, block", func() drive { d := newDrive(lba512); d.limits.Blocks = 3; return d }(), 2048, blockOnly, []string{"at most 3 blocks", "use --bs 1536 or less"}},
 		{"more blocks than a command names", newDrive(lba512), 64 << 20, blockOnly, []string{"at most 65536 blocks of 512 bytes", "use --bs 33554432 or less"}},

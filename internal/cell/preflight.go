@@ -17,6 +17,7 @@ import (
 type Set struct {
 	cfg     compare.Config
 	devices map[string]*passthru.Device
+	leaked  error
 }
 
 // Open opens the devices of cfg for reading and checks that every planned cell
@@ -123,6 +124,10 @@ func check(d namespace, cfg *compare.Config) error {
 		if n, most := uint64(cfg.BlockSize/lba), min(blockio.MaxBlocks(uint64(lba)), lim.Blocks); n > most {
 			return fmt.Errorf("--bs %d: %s: one read takes at most %d blocks of %d bytes (the namespace has %d): use --bs %d or less", cfg.BlockSize, p, most, lba, lim.Blocks, most*uint64(lba))
 		}
+		if most := blockio.Unsplit(lim); p.Polled() && uint64(cfg.BlockSize) > most {
+			return fmt.Errorf("--bs %d: %s: the block layer may split a read of more than %d bytes here (max_hw_sectors %d bytes, max_segments %d), and then does not poll for it; some kernels, such as 6.1, never complete it: use --bs %d or less, or leave out %s",
+				cfg.BlockSize, p, most, lim.MaxHWSectors, lim.MaxSegments, most/uint64(lba)*uint64(lba), p)
+		}
 	}
 	return nil
 }
@@ -140,6 +145,10 @@ func checkCPU(cfg *compare.Config) error {
 	}
 	return nil
 }
+
+// Leaked says which cells left commands with the kernel for good, nil if none
+// did: also a cell that an interruption cut short.
+func (s *Set) Leaked() error { return s.leaked }
 
 // Device is the open device that was given as path.
 func (s *Set) Device(path string) *passthru.Device { return s.devices[path] }

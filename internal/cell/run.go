@@ -52,7 +52,13 @@ func (s *Set) run(ctx context.Context, step compare.Step) (sample compare.Sample
 	if err != nil {
 		return sample, stopIfGone(err)
 	}
-	defer func() { err = errors.Join(err, q.Close()) }()
+	defer func() {
+		cerr := q.Close()
+		if errors.As(cerr, new(*uringcmd.LeakError)) {
+			s.leaked = errors.Join(s.leaked, fmt.Errorf("%v: %w", step.Cell, cerr))
+		}
+		err = errors.Join(err, cerr)
+	}()
 
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nvmepass/nvmepass/internal/stats"
@@ -111,6 +113,15 @@ func (r *Result) FailedRounds() int {
 func (r *Result) SetEnvironment(env Environment) {
 	env.normalize()
 	r.Environment = env
+	for _, d := range env.Devices {
+		if d.LBAFormat.ProtectionType > 0 && slices.ContainsFunc(r.Config.Paths, Path.Passthru) && !allPassthru(r.Config.Paths) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s has protection information: the block layer computes and checks it on the processor, passthrough leaves that to the controller (PRACT), so that the paths do not do the same work", d.Path))
+		}
+	}
+}
+
+func allPassthru(paths []Path) bool {
+	return !slices.ContainsFunc(paths, func(p Path) bool { return !p.Passthru() })
 }
 
 func (r *Round) failed() bool { return r.Error != "" && !r.Interrupted }

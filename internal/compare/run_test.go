@@ -451,3 +451,15 @@ func TestBaselineOfRecordedResult(t *testing.T) {
 	_, ok = BaselineOf(res, "old.json", "/dev/ng1n1")
 	require.False(t, ok)
 }
+
+// TestProtectionIsPointedOut: with protection information the block layer does work that passthrough leaves to the drive.
+func TestProtectionIsPointedOut(t *testing.T) {
+	env := Environment{Devices: []Device{{Path: "/dev/ng0n1", LBAFormat: LBAFormat{ProtectionType: 1}}}}
+	mixed := Result{Config: Config{Paths: []Path{Block, Passthru}}}
+	mixed.SetEnvironment(env)
+	require.Len(t, mixed.Warnings, 1)
+	require.Contains(t, mixed.Warnings[0], "PRACT")
+	alike := Result{Config: Config{Paths: []Path{Passthru, PassthruPoll}}}
+	alike.SetEnvironment(env)
+	require.Empty(t, alike.Warnings)
+}

@@ -48,6 +48,9 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 const maxBootCrashes = 3
 
 // runOn tries the accelerators in turn, until one starts the guest.
+// errNoHello is the ErrNoAnswer of a guest that runs and says nothing.
+var errNoHello = fmt.Errorf("%w", ErrNoAnswer)
+
 func (p *plan) runOn(ctx context.Context, qemu string, accels []accelerator) (Result, error) {
 	deadline := time.Now().Add(p.cfg.Timeout)
 	crashes := 0
@@ -60,6 +63,12 @@ func (p *plan) runOn(ctx context.Context, qemu string, accels []accelerator) (Re
 			crashes++
 			i--
 			p.note("the guest's kernel met a stale breakpoint while it started, a fault of the TCG emulator: starting again")
+			continue
+		}
+		if a == accelTCG && crashes < maxBootCrashes && errors.Is(err, errNoHello) && ctx.Err() == nil && time.Now().Before(deadline) {
+			crashes++
+			i--
+			p.note("the guest's kernel hung while it started, as it sometimes does under TCG on a busy machine: starting again")
 			continue
 		}
 		if err != nil && !g.hello.Load() && a == accelKVM && i+1 < len(accels) && ctx.Err() == nil && !errors.Is(err, ErrTimeout) {
@@ -283,7 +292,7 @@ func (g *guest) watch(ctx context.Context, start time.Time, linkDone, consoleDon
 		case <-hello.C:
 			if !g.hello.Load() {
 				return res, fmt.Errorf("%w: its init said nothing for %v under %s; try another kernel, accelerator tcg, or a longer HelloTimeout",
-					ErrNoAnswer, time.Since(start).Round(time.Second), g.accel)
+					errNoHello, time.Since(start).Round(time.Second), g.accel)
 			}
 		case <-done:
 			done = nil

@@ -87,9 +87,8 @@ func TestB45LeavesNoMapping(t *testing.T) {
 	require.Less(t, (pages()-before)*int64(sys.PageSize()), int64(rounds/4*MaxData))
 }
 
-func TestB32AdviceFitsTheErrno(t *testing.T) {
-	require.Contains(t, advice(syscall.EACCES), "CAP_SYS_ADMIN")
-	require.Contains(t, advice(syscall.EPERM), "CAP_SYS_ADMIN")
+func TestAdviceFitsTheErrno(t *testing.T) {
+	require.Empty(t, advice(syscall.EACCES), "which rule said no is found by who knows the command")
 	require.Contains(t, advice(syscall.ENOTTY), "/dev/nvmeX")
 	require.Empty(t, advice(syscall.EINVAL))
 }

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/internal/uapi"
 	"github.com/nvmepass/nvmepass/nvme"
 )
@@ -32,7 +33,7 @@ func NSID(fd int) (uint32, error) {
 func NSIDOf(path string) (uint32, error) {
 	fd, err := sys.OpenDevice(path, false, false)
 	if err != nil {
-		return 0, fmt.Errorf("open %s: %w", path, err)
+		return 0, sysfs.OpenError(path, err)
 	}
 	id, err := NSID(fd)
 	if err != nil {
@@ -68,9 +69,7 @@ func send(fd int, req64, req32 uint32, cmd nvme.Command, set nvme.CommandSet, da
 			return 0, fmt.Errorf("%s by ioctl: map %d bytes: %w", cmd.Opcode.Name(set), len(data), err)
 		}
 		defer func() { _ = sys.Unmap(buf) }()
-		if cmd.IsWrite() {
-			copy(buf, data)
-		}
+		copy(buf, data) // for reads as well: a drive may transfer less than it was offered
 		cmd.Addr = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(buf))))
 	}
 	status, result, err := call(fd, req64, req32, &cmd)
@@ -120,9 +119,6 @@ func call(fd int, req64, req32 uint32, cmd *nvme.Command) (status int, result ui
 }
 
 func advice(err error) string {
-	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
-		return " (this command needs CAP_SYS_ADMIN on this kernel: run as root)"
-	}
 	if errors.Is(err, syscall.ENOTTY) {
 		return " (no NVMe node that takes it: use a namespace's /dev/ngXnY or /dev/nvmeXnY, or for admin commands also /dev/nvmeX)"
 	}

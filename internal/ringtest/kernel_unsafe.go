@@ -23,6 +23,24 @@ type Entry struct {
 // SQE views the first 64 bytes.
 func (e Entry) SQE() *uapi.SQE { return (*uapi.SQE)(unsafe.Pointer(&e.Image[0])) }
 
+// Command views the NVMe command of a 128-byte entry.
+func (e Entry) Command() *uapi.NVMePassthruCmd {
+	return (*uapi.NVMePassthruCmd)(unsafe.Pointer(&e.Image[commandAt]))
+}
+
+// Data is the memory that the NVMe command of a 128-byte entry names, outside
+// the Go heap; nil if it moves none.
+func (e Entry) Data() []byte {
+	c := e.Command()
+	if c.DataLen == 0 {
+		return nil
+	}
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&c.Addr)), c.DataLen)
+}
+
+// commandAt is where an entry holds the command.
+const commandAt = 48
+
 // Kernel is the stand-in. Set its fields before the ring is made; it serves one
 // ring and is not safe for use by several goroutines at once.
 type Kernel struct {

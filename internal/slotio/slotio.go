@@ -9,11 +9,11 @@ package slotio
 import (
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/nvmepass/nvmepass/fixedbuf"
 	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/internal/uapi"
 	"github.com/nvmepass/nvmepass/iopoll"
 	"github.com/nvmepass/nvmepass/uringcmd"
@@ -88,7 +88,7 @@ func Open(f File, o Options, prove func(q *Queue) error) (*Queue, error) {
 
 func (q *Queue) open(f File, o Options, prove func(q *Queue) error) (err error) {
 	if q.fd, err = sys.OpenDevice(f.Path, f.Writable, f.Direct); err != nil {
-		return Permission(fmt.Errorf("open %s: %w", f.Path, err))
+		return sysfs.OpenError(f.Path, err)
 	}
 	if q.Ring, err = uringcmd.New(uringcmd.Config{
 		Slots: o.Depth, Big: f.Big, IOPoll: o.Poll, Linear: o.Linear, Rewind: o.Rewind, Without: o.Without,
@@ -129,15 +129,6 @@ func (q *Queue) open(f File, o Options, prove func(q *Queue) error) (err error) 
 		return err
 	}
 	return proved
-}
-
-// Permission adds a remedy to the error of opening a node, if it is one of
-// permission.
-func Permission(err error) error {
-	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
-		return fmt.Errorf("%w: the mode of the node forbids it (generic nodes are root's alone by default): run as root, or give a group access by a udev rule (KERNEL==\"ng*n*\", GROUP=\"disk\", MODE=\"0660\")", err)
-	}
-	return err
 }
 
 // Closed tells whether Close was called.

@@ -129,16 +129,6 @@ func TestB33FallsBackAndSaysSo(t *testing.T) {
 	require.NoError(t, q.Close())
 }
 
-func TestB32PermissionNamesTheRemedy(t *testing.T) {
-	for _, errno := range []error{syscall.EACCES, syscall.EPERM} {
-		err := Permission(fmt.Errorf("open /dev/ng0n1: %w", errno))
-		require.ErrorIs(t, err, errno)
-		require.ErrorContains(t, err, "MODE=")
-	}
-	require.Equal(t, syscall.ENOENT, Permission(syscall.ENOENT))
-	require.NoError(t, Permission(nil))
-}
-
 // TestB03CloseFromElsewhere leaves the queue as it is.
 func TestB03CloseFromElsewhere(t *testing.T) {
 	q, err := Open(File{Path: os.DevNull, Kernel: &ringtest.Kernel{}}, Options{Depth: 1, BufferSize: 512}, fine)

@@ -32,6 +32,7 @@ func Close(fd int) error { return unix.Close(fd) }
 // Stat is the part of stat(2) that tells nodes apart.
 type Stat struct {
 	Mode         os.FileMode
+	UID, GID     uint32 // who owns the node
 	Major, Minor uint32 // of the device that the node stands for
 }
 
@@ -43,6 +44,7 @@ func StatNode(path string) (Stat, error) {
 	}
 	s := Stat{Mode: fi.Mode()}
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		s.UID, s.GID = st.Uid, st.Gid
 		s.Major, s.Minor = unix.Major(st.Rdev), unix.Minor(st.Rdev)
 	}
 	return s, nil

@@ -1,6 +1,7 @@
 package sysfs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,6 +40,7 @@ func (f FS) PairOf(n Node, nsidOf func(generic string) (uint32, error)) (Pair, e
 		if !ok {
 			return p, fmt.Errorf("find the generic node of %s: sysfs does not tell its NSID (%s)", n.Path, filepath.Join(n.Dir, "nsid"))
 		}
+		var refused error // of a sibling, which may be the one looked for
 		for _, name := range children(parent) {
 			dir := filepath.Join(parent, name)
 			if subsystem(dir) != "nvme-generic" {
@@ -47,13 +49,15 @@ func (f FS) PairOf(n Node, nsidOf func(generic string) (uint32, error)) (Pair, e
 			node := f.devNode(dir)
 			nsid, err := nsidOf(node)
 			if err != nil {
-				return p, err
+				refused = errors.Join(refused, err)
+				continue
 			}
 			if int64(nsid) == id {
 				p.Generic, p.GenericDir = node, dir
+				return p, nil
 			}
 		}
-		return p, nil
+		return p, refused
 	}
 	return Pair{}, fmt.Errorf("find the nodes of %s: it is %s, not a namespace", n.Path, n.What)
 }

@@ -45,7 +45,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, errors.New("must be seconds, or a number with us, ms, s, m or h behind it, as in 500ms")
+		return 0, errors.New("must be whole seconds, or a number with us, ms, s, m or h behind it, as in 500ms")
 	}
 	return d, nil
 }

@@ -40,7 +40,7 @@ func TestParseDuration(t *testing.T) {
 	}
 	for _, in := range []string{"", "-1", "-1s", "1 s", "1d", "s", "1e3", "99999999999999999999"} {
 		_, err := ParseDuration(in)
-		require.ErrorContains(t, err, "must be seconds", in)
+		require.ErrorContains(t, err, "must be whole seconds", in)
 	}
 }
 

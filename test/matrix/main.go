@@ -29,7 +29,7 @@ type shape struct {
 }
 
 // shapes offer together what the tests ask for; see want in package test.
-var shapes = []shape{
+var shapes = append([]shape{
 	{"polled", []string{
 		"size=64m,backend=memory,lba=512",
 		"size=64m,backend=memory,lba=4096",
@@ -42,6 +42,40 @@ var shapes = []shape{
 	}, 1, ""},
 	{"no-poll-queues", []string{"size=64m,backend=memory,lba=512"}, 0, "TestB0[45]|TestB3|TestIdentity|TestInterrupted"},
 	{"multipath", []string{"size=64m,backend=memory,lba=512,multipath"}, 1, "TestB0[45]|TestB3|TestIdentity|TestPollQueues|TestCompare|TestDataIsRight"},
+	{"zoned", []string{
+		"size=64m,backend=memory,lba=4096,zoned,zone-size=4m,zone-capacity=3m,max-open=3,max-active=5,serial=zns4k",
+		"size=3t,backend=memory,format=qcow2,lba=512,zoned,zone-size=4g,serial=znsbig",
+	}, 0, "TestZone|TestB52"},
+}, layoutShapes()...)
+
+// layoutShapes have a drive of every layout: block size, place and size of the
+// metadata, protection type and guard.
+func layoutShapes() (all []shape) {
+	for _, lba := range []int{512, 4096} {
+		for _, extended := range []bool{false, true} {
+			s := shape{name: fmt.Sprintf("layouts-%d-separate", lba), run: "TestB49|TestB51"}
+			place := ""
+			if extended {
+				s.name, place = fmt.Sprintf("layouts-%d-extended", lba), ",mset"
+			} else {
+				s.drives = append(s.drives, layoutDrive(lba, ""))
+			}
+			for _, format := range []string{
+				"ms=8", "ms=8,pi=1", "ms=8,pi=2", "ms=8,pi=3",
+				"ms=16", "ms=16,pi=1", "ms=16,pi=2", "ms=16,pi=3", "ms=16,pi=1,pif=2", "ms=16,pi=2,pif=2", "ms=16,pi=3,pif=2", "ms=16,pi=1,pil",
+				"ms=64", "ms=64,pi=1", "ms=64,pi=2", "ms=64,pi=3", "ms=64,pi=1,pif=2", "ms=64,pi=2,pif=2", "ms=64,pi=3,pif=2", "ms=64,pi=1,pil", "ms=64,pi=1,pif=2,pil",
+			} {
+				s.drives = append(s.drives, layoutDrive(lba, ","+format+place))
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// layoutDrive is small and has few queues, since a guest has many of them.
+func layoutDrive(lba int, format string) string {
+	return fmt.Sprintf("size=2m,backend=memory,queues=2,lba=%d%s", lba, format)
 }
 
 func main() {
@@ -128,11 +162,20 @@ func findKernel(name string) (lab.Kernel, error) {
 		return lab.Kernel{}, err
 	}
 	for _, k := range found {
-		if name == "newest" && !strings.HasPrefix(k.Version, "6.1.") || strings.HasPrefix(k.Version, name+".") {
+		if name == "newest" && atLeast612(k.Version) || strings.HasPrefix(k.Version, name+".") {
 			return k, nil
 		}
 	}
 	return lab.Kernel{}, fmt.Errorf("no kernel %s here: fetch it with scripts/lab-kernels.sh %s", name, name)
+}
+
+// atLeast612 tells whether a kernel release is 6.12 or later.
+func atLeast612(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > 6 || major == 6 && minor >= 12
 }
 
 func runShape(ctx context.Context, kernel string, s shape, tests, tool, run string, verbose bool) (results, error) {
@@ -154,6 +197,8 @@ func runShape(ctx context.Context, kernel string, s shape, tests, tool, run stri
 		cfg.Drives = append(cfg.Drives, drive)
 	}
 	cfg.Env = []string{"NVMEPASS_TEST_DEVICE=/dev/ng*n*", "NVMEPASS_TEST_DESTRUCTIVE=1", "NVMEPASS_TEST_BINARY=/init"}
+	files, env := nvmeCLI()
+	cfg.InFiles, cfg.Env = files, append(cfg.Env, env...)
 	var out bytes.Buffer
 	cfg.Stdout, cfg.Stderr, cfg.Notes = &out, &out, io.Discard
 	if verbose {
