@@ -23,6 +23,12 @@
 //
 // # Errors
 //
-// Errors name size and limit. That registration was impossible is no error of
-// Bind: Buffers.Mode and Buffers.Reason tell.
+// Errors name size and limit. That registration was impossible, for want of
+// RLIMIT_MEMLOCK or by the kernel's fault, is no error of Bind: Buffers.Mode and
+// Buffers.Reason tell. CheckGuards needs Config.Guard.
+//
+// # Kernel support
+//
+// Fixed buffers in passthrough need Linux 6.1; whole arenas need 6.12 or a
+// kernel that has the fix of it.
 package fixedbuf

@@ -1,9 +1,7 @@
 // Package iopoll is about waiting for completions: by interrupt, or by polling.
 //
-// Polling needs queues that the driver made for it (nvme.poll_queues). Without
-// them a polled ring either fails each command with EOPNOTSUPP or, on some
-// kernels, quietly runs on interrupts while a CPU spins. So Find looks first,
-// in sysfs, and Support.Check refuses with the exact remedy.
+// Polling needs queues that the driver made for it (nvme.poll_queues). Find
+// looks for them in sysfs, and Support.Check refuses with the exact remedy.
 //
 // # Threading
 //
@@ -12,4 +10,10 @@
 // # Errors
 //
 // ErrNoPollQueues is found with errors.Is.
+//
+// # Kernel support
+//
+// Polled passthrough needs Linux 6.1. Without poll queues a polled ring fails
+// each command with EOPNOTSUPP or, on some kernels, quietly runs on interrupts
+// while a CPU spins.
 package iopoll

@@ -70,8 +70,8 @@ func (s Support) Check() error {
 	case s.Parameter == 0:
 		return fmt.Errorf("poll %s: %w: the nvme driver was loaded with poll_queues=0; %s", s.path, ErrNoPollQueues, remedy)
 	case s.Parameter > 0:
-		return fmt.Errorf("poll %s: %w: nvme.poll_queues is %d but the device got none (queue/io_poll is 0): it may have been reset or hot-plugged before the parameter was set, or the drive grants too few queues; %s",
-			s.path, ErrNoPollQueues, s.Parameter, "reset the controller (echo 1 > /sys/class/nvme/nvmeX/reset_controller), or "+remedy)
+		return fmt.Errorf("poll %s: %w: nvme.poll_queues is %d but the device got none (queue/io_poll is 0): the parameter was set after the driver took the device, or the drive grants too few queues; %s",
+			s.path, ErrNoPollQueues, s.Parameter, remedy)
 	}
 	return fmt.Errorf("poll %s: %w: queue/io_poll is 0; for a PCIe drive %s; for NVMe over Fabrics connect with --nr-poll-queues", s.path, ErrNoPollQueues, remedy)
 }

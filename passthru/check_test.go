@@ -24,10 +24,10 @@ func agreement(c *nvme.Command, l nvme.Layout, lim Limits, data, meta int) bool 
 	slba := uint64(c.CDW11)<<32 + uint64(c.CDW10)
 	inside := func(n uint64) bool { return slba < lim.Blocks && slba+n <= lim.Blocks }
 	nlb := uint64(c.CDW12%65536) + 1
-	switch {
-	case c.Opcode == 0x00: // flush
+	switch c.Opcode {
+	case 0x00: // flush
 		return data == 0 && meta == 0
-	case c.Opcode == 0x01, c.Opcode == 0x02, c.Opcode == 0x05, c.Opcode == 0x7d:
+	case 0x01, 0x02, 0x05, 0x7d:
 		perBlock, tuple := int(l.MetadataSize), 8
 		if l.PIFormat != nvme.Guard16 {
 			tuple = 16
@@ -40,28 +40,28 @@ func agreement(c *nvme.Command, l nvme.Layout, lim Limits, data, meta int) bool 
 			wantData, wantMeta = wantData+wantMeta, 0
 		}
 		return inside(nlb) && data == wantData && meta == wantMeta
-	case c.Opcode == 0x04, c.Opcode == 0x08, c.Opcode == 0x0c:
+	case 0x04, 0x08, 0x0c:
 		return inside(nlb) && data == 0 && meta == 0
-	case c.Opcode == 0x09:
+	case 0x09:
 		return data >= (int(c.CDW10%256)+1)*16 && meta == 0
-	case c.Opcode == 0x19:
+	case 0x19:
 		n := int(c.CDW12%256) + 1
 		format := c.CDW12 >> 8 & 15
 		if format > 3 {
 			return false
 		}
 		return inside(uint64(n)) && data >= n*(32+int(format%2)*8) && meta == 0
-	case c.Opcode == 0x0d, c.Opcode == 0x11:
+	case 0x0d, 0x11:
 		return data == 16 && meta == 0
-	case c.Opcode == 0x15:
+	case 0x15:
 		return data == 8 && meta == 0
-	case c.Opcode == 0x0e:
+	case 0x0e:
 		return uint64(data) == (uint64(c.CDW10)+1)*4 && meta == 0
-	case c.Opcode == 0x12:
+	case 0x12:
 		return uint64(data) == (uint64(c.CDW11)+1)*4 && meta == 0
-	case c.Opcode == 0x1d:
+	case 0x1d:
 		return meta == 0 && (c.CDW10%256 != 1 || data == (int(c.CDW10>>16)+1)*2)
-	case c.Opcode == 0x79:
+	case 0x79:
 		if c.CDW13&0x100 == 0 && !inside(1) {
 			return false
 		}
@@ -69,7 +69,7 @@ func agreement(c *nvme.Command, l nvme.Layout, lim Limits, data, meta int) bool 
 			return data > 0 && data%64 == 0 && meta == 0
 		}
 		return data == 0 && meta == 0
-	case c.Opcode == 0x7a:
+	case 0x7a:
 		return uint64(data) == (uint64(c.CDW12)+1)*4 && meta == 0
 	}
 	return true // the specification says nothing about the lengths

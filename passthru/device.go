@@ -42,8 +42,9 @@ type Config struct {
 	// HugePages chooses the page size of the buffers.
 	HugePages fixedbuf.HugePages
 	// AllowIoctl lets commands go through the driver's synchronous ioctls
-	// where io_uring is not available (uringcmd.ErrDisabled): a thread for
-	// each command in flight instead of a ring.
+	// where io_uring is not available (uringcmd.ErrDisabled) or this kernel's
+	// is too old (uringcmd.ErrNotSupported): a thread for each command in
+	// flight instead of a ring.
 	AllowIoctl bool
 	// Timeout is the driver's limit for each command, in whole milliseconds
 	// up to 49 days; 0 is the driver's default (30 s). The driver aborts a

@@ -102,10 +102,11 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 		e.workers = append(e.workers, w)
 		e.blocks = w.q.perBuffer
 	}
+	noRing := errors.Is(err, uringcmd.ErrDisabled) || errors.Is(err, uringcmd.ErrNotSupported)
 	switch {
-	case errors.Is(err, uringcmd.ErrDisabled) && cfg.AllowIoctl:
+	case noRing && cfg.AllowIoctl:
 		err = e.prepareIoctl(size)
-	case errors.Is(err, uringcmd.ErrDisabled):
+	case noRing:
 		err = fmt.Errorf("%w; set Config.AllowIoctl to use the driver's ioctls instead", err)
 	}
 	if err != nil {

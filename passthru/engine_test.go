@@ -202,10 +202,13 @@ func TestB57Fallback(t *testing.T) {
 	require.ErrorContains(t, err, "AllowIoctl")
 	require.NoError(t, d.Close())
 
-	d = engineDevice(t, Config{AllowIoctl: true, Depth: 4}, k)
-	_, err = d.ReadAt(make([]byte, 512), 0)
-	require.ErrorIs(t, err, syscall.ENOTTY, "/dev/null was asked by ioctl")
-	require.NoError(t, d.Close())
+	tooOld := &ringtest.Kernel{RefuseFlags: uapi.SetupSQE128}
+	for _, k := range []*ringtest.Kernel{k, tooOld} {
+		d = engineDevice(t, Config{AllowIoctl: true, Depth: 4}, k)
+		_, err = d.ReadAt(make([]byte, 512), 0)
+		require.ErrorIs(t, err, syscall.ENOTTY, "/dev/null was asked by ioctl")
+		require.NoError(t, d.Close())
+	}
 }
 
 func TestEngineConfigLimits(t *testing.T) {

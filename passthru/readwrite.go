@@ -53,6 +53,9 @@ func (d *Device) ReadVAtContext(ctx context.Context, bufs [][]byte, off int64) (
 // start without a gap. Nothing is written if the range passes the namespace's
 // end. Flush makes it durable.
 //
+// Separate metadata that the host has to provide is written as zeros: use
+// WriteBlocks where it matters.
+//
 // In a zoned namespace, where writes go to a zone's write pointer and may not
 // overtake each other, the commands run one after another.
 func (d *Device) WriteAt(p []byte, off int64) (n int, err error) {

@@ -74,7 +74,7 @@ func TestAdminByRingAndByIoctl(t *testing.T) {
 			return 0, data, err
 		})
 	}
-	for fid := nvme.FID(0); fid < 0x90; fid++ {
+	for fid := range nvme.FID(0x90) {
 		for sel := nvme.FeatureCurrent; sel <= nvme.FeatureSupported; sel++ {
 			if fid == nvme.FeatTimestamp { // it goes on
 				continue

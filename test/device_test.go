@@ -199,9 +199,7 @@ func TestDeviceAllocatesNothing(t *testing.T) {
 	for _, poll := range []bool{false, true} {
 		d := reopen(t, found, passthru.Config{Writable: true, Poll: poll})
 		buf := make([]byte, 4096)
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		_ = ctx.Done()
+		ctx := t.Context()
 		op := func() {
 			if _, err := d.ReadAt(buf, 4096); err != nil {
 				t.Error(err)

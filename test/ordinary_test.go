@@ -61,8 +61,7 @@ func stepOf(err error) step {
 		return s
 	}
 	s.Text, s.ReadOnly = err.Error(), errors.Is(err, passthru.ErrReadOnly)
-	var p *passthru.PermissionError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*passthru.PermissionError](err); ok {
 		s.Rule = p.Rule
 	}
 	errors.As(err, &s.Errno)

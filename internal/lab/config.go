@@ -260,7 +260,7 @@ func kernelArgs(cfg Config) string {
 	if cfg.Console != nil {
 		level = "loglevel=7"
 	}
-	args := []string{"console=ttyS0", level, "panic=-1", "oops=panic", "mitigations=off", insideArg}
+	args := []string{"console=ttyS0", level, "panic=-1", "oops=panic", "mitigations=off", "no_timer_check", insideArg}
 	if cfg.PollQueues > 0 {
 		args = append(args, fmt.Sprintf("nvme.poll_queues=%d", cfg.PollQueues))
 	}

@@ -79,7 +79,7 @@ func TestB45LeavesNoMapping(t *testing.T) {
 	}
 	data := make([]byte, MaxData)
 	before := pages()
-	const rounds = 1000
+	const rounds = 50
 	for range rounds {
 		_, err := Admin(-1, identify(t), data)
 		require.ErrorIs(t, err, syscall.EBADF)

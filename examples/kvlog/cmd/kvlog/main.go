@@ -55,6 +55,9 @@ func run(command, path string, args []string) (err error) {
 		return err
 	}
 	log, err := kvlog.Open(store, kvlog.Options{Format: command == "format"})
+	if errors.Is(err, kvlog.ErrNotLog) {
+		return fmt.Errorf("%w (here: kvlog format %s)", err, path)
+	}
 	if err != nil {
 		return err
 	}
