@@ -29,6 +29,7 @@ unit: lab-packages lab-kernels
 
 # On a drive of yours if NVMEPASS_TEST_DEVICE names one, else in the lab.
 integration: lab-packages lab-kernels nvmepass
+	scripts/packages.sh nvme-cli
 ifdef NVMEPASS_TEST_DEVICE
 	NVMEPASS_TEST_BINARY=$(CURDIR)/nvmepass CGO_ENABLED=0 $(GO) test -count=1 -v ./test
 else
@@ -48,7 +49,7 @@ fuzz:
 	scripts/fuzz.sh $(FUZZTIME)
 
 lab-packages:
-	scripts/packages.sh qemu-system-x86 nvme-cli
+	scripts/packages.sh qemu-system-x86
 
 lab-kernels:
 	scripts/lab-kernels.sh 6.1 6.12 newest

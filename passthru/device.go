@@ -198,14 +198,17 @@ func (d *Device) identify(cns nvme.CNS, o nvme.IdentifyOptions) ([]byte, error) 
 // know none but NVM.
 func (d *Device) commandSet() nvme.CommandSet {
 	data, err := d.identify(nvme.CNSNamespaceDescriptors, nvme.IdentifyOptions{NSID: d.nsid})
-	if err != nil {
-		return nvme.SetNVM
+	if err == nil {
+		if desc, derr := nvme.DecodeNamespaceDescriptors(data); derr == nil {
+			return desc.CSI
+		}
 	}
-	desc, err := nvme.DecodeNamespaceDescriptors(data)
-	if err != nil {
-		return nvme.SetNVM
+	// Without rights the kernel denies that Identify; sysfs tells zoned
+	// namespaces.
+	if d.pair.Limits().Zoned {
+		return nvme.SetZNS
 	}
-	return desc.CSI
+	return nvme.SetNVM
 }
 
 // readLayout asks for the extended formats only where there are some: that

@@ -280,7 +280,7 @@ func (w *worker) fail(err error) error {
 		}
 		<-w.wake
 	}
-	return w.q.Close()
+	return w.close(false)
 }
 
 func (w *worker) quitting() bool {

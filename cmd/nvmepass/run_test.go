@@ -147,8 +147,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestExitCodes: each kind of error has the README's code.
-func TestExitCodes(t *testing.T) {
+// TestB18ExitCodes: each kind of error has the README's code.
+func TestB18ExitCodes(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, tt := range []struct {

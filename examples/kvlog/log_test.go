@@ -212,7 +212,7 @@ func TestGroupCommit(t *testing.T) {
 	wg.Wait()
 	s := l.Stats()
 	require.EqualValues(t, goroutines*each*6/5, s.Records)
-	require.Less(t, s.Batches, s.Records-goroutines+2)
+	require.LessOrEqual(t, s.Batches, s.Records-goroutines+2, "the 49 that waited went with one write")
 	require.Equal(t, goroutines*each*4/5, s.Keys)
 	before := contents(t, l)
 	require.NoError(t, l.Close())

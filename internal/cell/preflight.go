@@ -11,6 +11,7 @@ import (
 	"github.com/nvmepass/nvmepass/iopoll"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/passthru"
+	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
 // Set is the devices of one comparison, open and checked.
@@ -25,6 +26,9 @@ type Set struct {
 // one logical block, which is written to cfg. Nothing has been read or written
 // when Open fails, beyond Identify.
 func Open(cfg *compare.Config) (*Set, error) {
+	if _, err := uringcmd.ProbeKernel(); err != nil {
+		return nil, err
+	}
 	s := &Set{devices: map[string]*passthru.Device{}}
 	if err := s.open(cfg); err != nil {
 		return nil, errors.Join(err, s.Close())

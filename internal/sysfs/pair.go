@@ -147,6 +147,7 @@ type QueueLimits struct {
 	NrRequests        int
 	Scheduler         string // the one in use
 	IOStats           bool
+	Zoned             bool
 }
 
 // Limits reads the queue attributes of the namespace's block node.
@@ -172,6 +173,7 @@ func (p Pair) Limits() QueueLimits {
 		q.NrRequests = int(n)
 	}
 	q.IOStats = text(dir, "iostats") == "1"
+	q.Zoned = strings.HasPrefix(text(dir, "zoned"), "host-")
 	for name := range strings.FieldsSeq(text(dir, "scheduler")) {
 		if s, ok := strings.CutPrefix(name, "["); ok {
 			q.Scheduler = strings.TrimSuffix(s, "]")
