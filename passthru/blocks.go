@@ -51,11 +51,11 @@ var blockCommands = map[nvme.Opcode]func(nsid uint32, l nvme.Layout, slba uint64
 func (d *Device) blocks(ctx context.Context, op nvme.Opcode, slba uint64, data, metadata []byte, o nvme.IOOptions) error {
 	host := d.BlockLayout(o.PRACT)
 	n, err := host.Blocks(uint64(len(data)))
-	switch most := uint64(host.BlocksPerCommand(d.limits.MaxTransfer)); {
+	switch most := uint64(blocksPerCommand(host, d.limits.MaxTransfer)); {
 	case err != nil:
 		err = fmt.Errorf("data of %d bytes at block %#x: %w of layout %s", len(data), slba, err, d.layout)
 	case n > most:
-		err = fmt.Errorf("%d blocks at %#x: one command moves at most %d of layout %s (%d bytes); split them", n, slba, most, host, d.limits.MaxTransfer)
+		err = fmt.Errorf("%d blocks at %#x: one command moves at most %d of layout %s (%d bytes of data, %d of separate metadata); split them", n, slba, most, host, d.limits.MaxTransfer, MaxMetadata)
 	case uint64(len(metadata)) != host.MetadataLen(uint32(n)):
 		err = fmt.Errorf("%d bytes of metadata for %d blocks at %#x: layout %s takes %d", len(metadata), n, slba, host, host.MetadataLen(uint32(n)))
 	}

@@ -110,7 +110,7 @@ func TestBlocksRefuse(t *testing.T) {
 	}{
 		"read " + os.DevNull + ": data of 4096 bytes at block 0x0: block size 4096 is not a multiple of 4160 (4096 data + 64 metadata) of layout 4096+64 extended PI type 1 guard 16": {0, 4096, 0, nvme.IOOptions{}},
 		"data of 0 bytes": {0, 0, 0, nvme.IOOptions{}},
-		"32 blocks at 0x7: one command moves at most 31 of layout 4096+64 extended PI type 1 guard 16 (131072 bytes); split them": {7, 32 * 4160, 0, nvme.IOOptions{}},
+		"32 blocks at 0x7: one command moves at most 31 of layout 4096+64 extended PI type 1 guard 16 (131072 bytes of data, 12288 of separate metadata); split them": {7, 32 * 4160, 0, nvme.IOOptions{}},
 		"64 bytes of metadata for 1 blocks at 0x0: layout 4096+64 extended PI type 1 guard 16 takes 0":                            {0, 4160, 64, nvme.IOOptions{}},
 		"beyond the namespace's 1099511627776 blocks":                                                                             {1<<40 - 1, 2 * 4160, 0, nvme.IOOptions{}},
 		"reftag: 0x5 given, but with protection type 1 it follows":                                                                {0, 4160, 0, nvme.IOOptions{RefTag: 5}},
@@ -122,5 +122,24 @@ func TestBlocksRefuse(t *testing.T) {
 	}
 	d.writable = false
 	require.ErrorIs(t, d.WriteBlocks(ctx, 0, make([]byte, 4160), nil, nvme.IOOptions{}), ErrReadOnly)
+	require.NoError(t, d.Close())
+}
+
+// TestMetadataLimit: above MaxMetadata some kernels crash, so that nothing of
+// this package sends more, by default or on demand.
+func TestMetadataLimit(t *testing.T) {
+	d := engineDevice(t, Config{}, nil)
+	d.layout = nvme.Layout{LBASize: 512, MetadataSize: 64}
+	most := uint32(MaxMetadata / 64)
+	require.ErrorContains(t, d.ReadBlocks(t.Context(), 0, make([]byte, (most+1)*512), make([]byte, (most+1)*64), nvme.IOOptions{}), "at most 192")
+	cmd, err := nvme.NewRead(d.nsid, d.layout, 0, most+1, nvme.IOOptions{})
+	require.NoError(t, err)
+	_, err = d.DoMetadata(t.Context(), cmd, make([]byte, cmd.DataLen), make([]byte, cmd.MetadataLen))
+	require.ErrorContains(t, err, "12288")
+	_, err = d.NewQueue(QueueConfig{Depth: 1, BufferSize: int(most+1) * 512})
+	require.ErrorContains(t, err, "192 blocks")
+	_, err = d.ReadAt(make([]byte, 1<<20), 0)
+	require.NoError(t, err)
+	require.LessOrEqual(t, d.running.Load().blocks, most)
 	require.NoError(t, d.Close())
 }

@@ -54,6 +54,9 @@ func (d *Device) checkCommand(cmd *nvme.Command, data, metadata []byte) error {
 	if uint64(len(metadata)) != uint64(cmd.MetadataLen) {
 		return fmt.Errorf("%d bytes of metadata for a command that moves %d (metadata_len): they must agree", len(metadata), cmd.MetadataLen)
 	}
+	if cmd.MetadataLen > MaxMetadata {
+		return fmt.Errorf("%d bytes of metadata: one command may move %d, because kernels were seen to crash above that; split it", cmd.MetadataLen, MaxMetadata)
+	}
 	return nvme.Check(cmd, d.layout, d.checks())
 }
 

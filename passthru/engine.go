@@ -81,7 +81,7 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 		workers = 1
 	}
 	if size == 0 {
-		size = int(max(1, min(DefaultBufferSize/unit, host.BlocksPerCommand(d.limits.MaxTransfer)))) * int(unit)
+		size = int(max(1, min(DefaultBufferSize/unit, blocksPerCommand(host, d.limits.MaxTransfer)))) * int(unit)
 	}
 	if workers < 1 || workers > maxWorkers {
 		return nil, fmt.Errorf("%d workers: need 1 to %d", workers, maxWorkers)

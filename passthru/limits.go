@@ -6,6 +6,23 @@ import (
 	"github.com/nvmepass/nvmepass/nvme"
 )
 
+// MaxMetadata is the most separate metadata in bytes that this package lets one
+// command move. Kernels that map user metadata directly (6.12.117 is one) crash
+// at its completion when it took more than four segments: bio-integrity then
+// unpins pages that it never pinned. Three pages and a bounce buffer make four.
+// A crash cannot be probed for, so that the limit holds on every kernel.
+const MaxMetadata = 3 * 4096
+
+// blocksPerCommand is the most blocks in one command of a layout as the host
+// sees it.
+func blocksPerCommand(host nvme.Layout, maxTransfer uint64) uint32 {
+	n := host.BlocksPerCommand(maxTransfer)
+	if per := host.MetadataLen(1); per > 0 {
+		n = uint32(min(uint64(n), MaxMetadata/per))
+	}
+	return n
+}
+
 // Limits are what one command must keep to. Passthrough is never split by the
 // kernel: a command above a limit fails.
 type Limits struct {
@@ -42,7 +59,7 @@ func findLimits(ctrl *nvme.IdentifyController, ns *nvme.IdentifyNamespace, layou
 	if l.MaxHWSectors != 0 && (l.MaxTransfer == 0 || l.MaxHWSectors < l.MaxTransfer) {
 		l.MaxTransfer = l.MaxHWSectors
 	}
-	l.MaxBlocks = layout.UnderPRACT().BlocksPerCommand(l.MaxTransfer)
+	l.MaxBlocks = blocksPerCommand(layout.UnderPRACT(), l.MaxTransfer)
 	return l
 }
 

@@ -118,7 +118,7 @@ func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := host.BlocksPerCommand(d.limits.MaxTransfer); blocks > uint64(most) {
+	if most := blocksPerCommand(host, d.limits.MaxTransfer); blocks > uint64(most) {
 		return nil, fmt.Errorf("buffer size %d is above the %d bytes (%d blocks) that one command can move (MDTS %s, kernel max_hw_sectors %s): use smaller commands",
 			cfg.BufferSize, host.DataLen(most), most, limitText(d.limits.MDTS), limitText(d.limits.MaxHWSectors))
 	}

@@ -24,7 +24,7 @@ func (q *Queue) Do(slot int, cmd nvme.Command) error {
 	if have := len(q.Buffer(slot)); uint64(cmd.DataLen) > uint64(have) {
 		return fmt.Errorf("%s: %d bytes of data: the slot's buffer holds %d", cmd.Opcode.Name(q.dev.set), cmd.DataLen, have)
 	}
-	if have := len(q.Metadata(slot)); uint64(cmd.MetadataLen) > uint64(have) {
+	if have := len(q.Metadata(slot)); uint64(cmd.MetadataLen) > uint64(have) { // which is MaxMetadata at most
 		return fmt.Errorf("%s: %d bytes of metadata: the slot's buffer holds %d", cmd.Opcode.Name(q.dev.set), cmd.MetadataLen, have)
 	}
 	if err := nvme.Check(&cmd, q.dev.layout, q.dev.checks()); err != nil {
@@ -73,7 +73,7 @@ func (q *Queue) vectored(op nvme.Opcode, slot int, slba uint64, parts [][]byte) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	if most := q.host.BlocksPerCommand(q.dev.limits.MaxTransfer); blocks > uint64(most) {
+	if most := blocksPerCommand(q.host, q.dev.limits.MaxTransfer); blocks > uint64(most) {
 		return fmt.Errorf("%s: %d blocks in %d parts: one command moves at most %d", op, blocks, len(parts), most)
 	}
 	builder := nvme.NewRead
