@@ -55,7 +55,7 @@ func (d *Device) blocks(ctx context.Context, op nvme.Opcode, slba uint64, data, 
 	case err != nil:
 		err = fmt.Errorf("data of %d bytes at block %#x: %w of layout %s", len(data), slba, err, d.layout)
 	case n > most:
-		err = fmt.Errorf("%d blocks at %#x: one command moves at most %d of layout %s (%d bytes of data, %d of separate metadata); split them", n, slba, most, host, d.limits.MaxTransfer, MaxMetadata)
+		err = fmt.Errorf("%d blocks at %#x: one command moves at most %d of layout %s (%d bytes%s); split them", n, slba, most, host, d.limits.MaxTransfer, metadataLimit(host))
 	case uint64(len(metadata)) != host.MetadataLen(uint32(n)):
 		err = fmt.Errorf("%d bytes of metadata for %d blocks at %#x: layout %s takes %d", len(metadata), n, slba, host, host.MetadataLen(uint32(n)))
 	}
@@ -69,4 +69,12 @@ func (d *Device) blocks(ctx context.Context, op nvme.Opcode, slba uint64, data, 
 	}
 	_, err = d.DoMetadata(ctx, cmd, data, metadata)
 	return err
+}
+
+// metadataLimit is the other limit of a command where metadata is apart.
+func metadataLimit(host nvme.Layout) string {
+	if host.MetadataLen(1) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of data, %d of metadata", MaxMetadata)
 }

@@ -110,7 +110,7 @@ func TestBlocksRefuse(t *testing.T) {
 	}{
 		"read " + os.DevNull + ": data of 4096 bytes at block 0x0: block size 4096 is not a multiple of 4160 (4096 data + 64 metadata) of layout 4096+64 extended PI type 1 guard 16": {0, 4096, 0, nvme.IOOptions{}},
 		"data of 0 bytes": {0, 0, 0, nvme.IOOptions{}},
-		"32 blocks at 0x7: one command moves at most 31 of layout 4096+64 extended PI type 1 guard 16 (131072 bytes of data, 12288 of separate metadata); split them": {7, 32 * 4160, 0, nvme.IOOptions{}},
+		"32 blocks at 0x7: one command moves at most 31 of layout 4096+64 extended PI type 1 guard 16 (131072 bytes); split them": {7, 32 * 4160, 0, nvme.IOOptions{}},
 		"64 bytes of metadata for 1 blocks at 0x0: layout 4096+64 extended PI type 1 guard 16 takes 0":                            {0, 4160, 64, nvme.IOOptions{}},
 		"beyond the namespace's 1099511627776 blocks":                                                                             {1<<40 - 1, 2 * 4160, 0, nvme.IOOptions{}},
 		"reftag: 0x5 given, but with protection type 1 it follows":                                                                {0, 4160, 0, nvme.IOOptions{RefTag: 5}},

@@ -23,14 +23,10 @@ func (e *engine) byIoctl(i int) {
 	s := &e.slots[i]
 	cmd := s.cmd
 	if cmd.DataLen != 0 {
-		if cmd.Addr = addrOf(s.big); cmd.Addr == 0 {
-			cmd.Addr = e.ioctl.Addr(i)
-		}
+		cmd.Addr = fixedbuf.AddressOf(e.data(i))
 	}
 	if cmd.MetadataLen != 0 {
-		if cmd.Metadata = addrOf(s.more); cmd.Metadata == 0 {
-			cmd.Metadata = e.meta.Addr(i)
-		}
+		cmd.Metadata = fixedbuf.AddressOf(e.metadata(i))
 	}
 	s.res, s.result = nvmeioctl.Raw(e.dev.fd, cmd)
 	e.finish(i)

@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,11 +28,21 @@ type shape struct {
 	drives     []string
 	pollQueues int
 	run        string // go test -run: what this shape can tell, "" for all
+	// faulty is the prefix of a kernel version on which the shape is not run,
+	// because of the kernel's own fault; alone matches the tests that only
+	// this shape can run.
+	faulty string
+	alone  *regexp.Regexp
 }
+
+// separateFault: on 6.12.117, commands with separate metadata corrupt the
+// memory of the process that sends them, through the ring and by ioctl alike;
+// 6.1 (which copies metadata) and 7.3 do not. See docs/design.md.
+const separateFault = "6.12."
 
 // shapes offer together what the tests ask for; see want in package test.
 var shapes = append([]shape{
-	{"polled", []string{
+	{name: "polled", drives: []string{
 		"size=64m,backend=memory,lba=512",
 		"size=64m,backend=memory,lba=4096",
 		"size=64m,backend=memory,lba=4096,ms=64,mset=1",
@@ -39,13 +51,13 @@ var shapes = append([]shape{
 		"size=1g,backend=null,latency=2ms,serial=null0",
 		"size=64m,backend=memory,iops=400,serial=slow0",
 		"size=64m,backend=memory,error-sectors=2048,serial=bad0",
-	}, 1, ""},
-	{"no-poll-queues", []string{"size=64m,backend=memory,lba=512"}, 0, "TestB0[45]|TestB3|TestIdentity|TestInterrupted"},
-	{"multipath", []string{"size=64m,backend=memory,lba=512,multipath"}, 1, "TestB0[45]|TestB3|TestIdentity|TestPollQueues|TestCompare|TestDataIsRight"},
-	{"zoned", []string{
+	}, pollQueues: 1},
+	{name: "no-poll-queues", drives: []string{"size=64m,backend=memory,lba=512"}, run: "TestB0[45]|TestB3|TestIdentity|TestInterrupted"},
+	{name: "multipath", drives: []string{"size=64m,backend=memory,lba=512,multipath"}, pollQueues: 1, run: "TestB0[45]|TestB3|TestIdentity|TestPollQueues|TestCompare|TestDataIsRight"},
+	{name: "zoned", drives: []string{
 		"size=64m,backend=memory,lba=4096,zoned,zone-size=4m,zone-capacity=3m,max-open=3,max-active=5,serial=zns4k",
 		"size=3t,backend=memory,format=qcow2,lba=512,zoned,zone-size=4g,serial=znsbig",
-	}, 0, "TestZone|TestB52"},
+	}, run: "TestZone|TestB52"},
 }, layoutShapes()...)
 
 // layoutShapes have a drive of every layout: block size, place and size of the
@@ -53,10 +65,13 @@ var shapes = append([]shape{
 func layoutShapes() (all []shape) {
 	for _, lba := range []int{512, 4096} {
 		for _, extended := range []bool{false, true} {
-			s := shape{name: fmt.Sprintf("layouts-%d-separate", lba), run: "TestB49|TestB51"}
+			s := shape{
+				name: fmt.Sprintf("layouts-%d-separate", lba), run: "TestB49|TestB51",
+				faulty: separateFault, alone: regexp.MustCompile(fmt.Sprintf(`/%d\+\d+_separate`, lba)),
+			}
 			place := ""
 			if extended {
-				s.name, place = fmt.Sprintf("layouts-%d-extended", lba), ",mset"
+				s.name, place, s.faulty = fmt.Sprintf("layouts-%d-extended", lba), ",mset", ""
 			} else {
 				s.drives = append(s.drives, layoutDrive(lba, ""))
 			}
@@ -124,8 +139,14 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, verbose 
 			return sum, err
 		}
 		all := results{}
+		var excused []*regexp.Regexp
 		for _, s := range shapes {
 			if only != "" && s.name != only {
+				continue
+			}
+			if s.faulty != "" && strings.HasPrefix(kernel.Version, s.faulty) {
+				fmt.Printf("kernel %s, shape %s: NOT RUN, the kernel has a known fault\n", kernel.Version, s.name)
+				excused = append(excused, s.alone)
 				continue
 			}
 			began := time.Now()
@@ -144,6 +165,9 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, verbose 
 				sum.failed++
 				fmt.Printf("FAIL: %s on kernel %s\n", name, kernel.Version)
 			case skip:
+				if slices.ContainsFunc(excused, func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
+					continue
+				}
 				sum.skipped = append(sum.skipped, name)
 				fmt.Printf("SKIPPED everywhere: %s on kernel %s: %s\n", name, kernel.Version, r.reason)
 			}
