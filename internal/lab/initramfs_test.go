@@ -42,19 +42,19 @@ func TestInitramfs(t *testing.T) {
 
 	r := newInitramfs()
 	r.addFile("/init", bin)
-	require.NoError(t, r.addTree("/work/testdata", filepath.Join(dir, "testdata")))
+	require.NoError(t, r.addTree("/there/testdata", filepath.Join(dir, "testdata")))
 	require.NoError(t, r.addSpec(guestSpec{Path: "/init", Args: []string{"nvmepass", "a b"}}))
 	require.Error(t, r.addTree("/x", filepath.Join(dir, "missing")))
 	var b bytes.Buffer
 	require.NoError(t, r.writeTo(&b))
 
 	names, files, modes := readArchive(t, &b)
-	require.Equal(t, []string{"lab", "work", "work/testdata", "work/testdata/sub", "lab/guest.json", "init", "work/testdata/link", "work/testdata/sub/f.txt"}, names,
+	require.Equal(t, []string{"lab", "work", "there/testdata", "there/testdata/sub", "lab/guest.json", "init", "there/testdata/link", "there/testdata/sub/f.txt"}, names,
 		"every folder comes before what is in it")
-	require.True(t, modes["work/testdata"].IsDir())
+	require.True(t, modes["there/testdata"].IsDir())
 	require.Equal(t, cpio.FileMode(0o755), modes["init"].Perm())
-	require.Equal(t, "text", string(files["work/testdata/sub/f.txt"]))
-	require.Equal(t, "text", string(files["work/testdata/link"]), "links are followed: their target may not be in the guest")
+	require.Equal(t, "text", string(files["there/testdata/sub/f.txt"]))
+	require.Equal(t, "text", string(files["there/testdata/link"]), "links are followed: their target may not be in the guest")
 	var s guestSpec
 	require.NoError(t, json.Unmarshal(files["lab/guest.json"], &s))
 	require.Equal(t, []string{"nvmepass", "a b"}, s.Args)
