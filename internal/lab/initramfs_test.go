@@ -49,7 +49,7 @@ func TestInitramfs(t *testing.T) {
 	require.NoError(t, r.writeTo(&b))
 
 	names, files, modes := readArchive(t, &b)
-	require.Equal(t, []string{"lab", "work", "there/testdata", "there/testdata/sub", "lab/guest.json", "init", "there/testdata/link", "there/testdata/sub/f.txt"}, names,
+	require.Equal(t, []string{"lab", "there", "there/testdata", "there/testdata/sub", "lab/guest.json", "init", "there/testdata/link", "there/testdata/sub/f.txt"}, names,
 		"every folder comes before what is in it")
 	require.True(t, modes["there/testdata"].IsDir())
 	require.Equal(t, cpio.FileMode(0o755), modes["init"].Perm())
