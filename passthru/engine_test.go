@@ -275,3 +275,25 @@ func TestEngineRingFailure(t *testing.T) {
 	}
 	require.NoError(t, d.Close(), "the command that was in flight came back in the end")
 }
+
+// TestB43FlushOnPolledRing: a flush goes to the drive as a command of its own
+// also where completions are polled for, and its failure is the caller's.
+func TestB43FlushOnPolledRing(t *testing.T) {
+	var answer atomic.Int32
+	k := &ringtest.Kernel{NeedGetEvents: true}
+	k.Answer = func(ringtest.Entry) (int32, uint64, bool) { return answer.Load(), 0, true }
+	d := engineDevice(t, Config{Depth: 2, BufferSize: 512, Poll: true}, k)
+	require.NoError(t, d.Flush(t.Context()))
+	last := k.Consumed[len(k.Consumed)-1]
+	cmd, err := nvme.DecodeCommand(last.Image[uapi.CmdOffset:])
+	require.NoError(t, err)
+	require.Equal(t, nvme.OpFlush, cmd.Opcode)
+	require.Zero(t, cmd.DataLen)
+	require.Zero(t, last.SQE().OpFlags, "no fixed buffer without data")
+	answer.Store(-int32(syscall.EOPNOTSUPP))
+	require.ErrorIs(t, d.Flush(t.Context()), syscall.EOPNOTSUPP)
+	answer.Store(int32(nvme.InternalError))
+	require.ErrorIs(t, d.Flush(t.Context()), nvme.InternalError)
+	answer.Store(0)
+	require.NoError(t, d.Close())
+}

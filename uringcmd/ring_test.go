@@ -711,3 +711,29 @@ func BenchmarkNull(b *testing.B) {
 		}
 	}
 }
+
+// TestB39InFlightNeverExceedsTheCQ: every slot's completion fits the queue at
+// once, also twice over, and a slot cannot be published again before its
+// completion was reaped.
+func TestB39InFlightNeverExceedsTheCQ(t *testing.T) {
+	for _, slots := range []int{1, 3, 64} {
+		k := &ringtest.Kernel{}
+		owned(t, Config{Slots: slots, Big: true, Kernel: k}, func(r *Ring) {
+			if int(r.cqMask)+1 < 2*slots {
+				t.Errorf("%d slots, but %d completion entries", slots, r.cqMask+1)
+			}
+			for i := range slots {
+				noError(t, r.Publish(i))
+			}
+			noError(t, r.Submit(slots))
+			for i := range slots {
+				if err := r.Publish(i); !errors.Is(err, ErrSlotBusy) {
+					t.Errorf("slot %d published anew with its completion unread: %v", i, err)
+				}
+			}
+			if n := r.Reap(make([]Completion, slots+1)); n != slots || r.Stats().Overflow != 0 {
+				t.Errorf("reaped %d of %d, %+v", n, slots, r.Stats())
+			}
+		})
+	}
+}
