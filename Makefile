@@ -24,12 +24,12 @@ test: unit integration
 
 # -race needs a C compiler; nothing that ships does.
 unit: lab-packages lab-kernels
-	scripts/packages.sh gcc libc6-dev
+	scripts/packages.sh gcc libc6-dev qemu-utils
 	env -u NVMEPASS_TEST_DEVICE CGO_ENABLED=1 NVMEPASS_LAB_REQUIRED=$(CI) $(GO) test -race ./...
 
 # On a drive of yours if NVMEPASS_TEST_DEVICE names one, else in the lab.
 integration: lab-packages lab-kernels nvmepass
-	scripts/packages.sh nvme-cli
+	scripts/packages.sh nvme-cli qemu-utils
 ifdef NVMEPASS_TEST_DEVICE
 	NVMEPASS_TEST_BINARY=$(CURDIR)/nvmepass CGO_ENABLED=0 $(GO) test -count=1 -v ./test
 else

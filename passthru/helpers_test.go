@@ -35,7 +35,7 @@ var lba512 = nvme.Layout{LBASize: 512}
 func needIOURing(t *testing.T) {
 	t.Helper()
 	if _, err := uringcmd.ProbeKernel(); errors.Is(err, uringcmd.ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 }
 

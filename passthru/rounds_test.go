@@ -42,7 +42,7 @@ func mappings(t *testing.T) int {
 // setting up failed half-way.
 func TestB44RoundsLeaveNothing(t *testing.T) {
 	if _, err := uringcmd.ProbeKernel(); errors.Is(err, uringcmd.ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	d := passthru.NullDevice(nvme.Layout{LBASize: 4096, MetadataSize: 64}, nil)
 	round := func(i int) {
@@ -97,7 +97,7 @@ func TestB44RoundsLeaveNothing(t *testing.T) {
 // accounted for.
 func TestRunOnTheRunningKernel(t *testing.T) {
 	if _, err := uringcmd.ProbeKernel(); errors.Is(err, uringcmd.ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	for _, rule := range []workload.Rule{workload.RuleFio, workload.RuleTIO} {
 		q, err := passthru.NullDevice(nvme.Layout{LBASize: 512}, nil).NewQueue(passthru.QueueConfig{Depth: 16, HoldP: true})

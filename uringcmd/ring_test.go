@@ -90,7 +90,7 @@ var shapes = []Config{
 // more than three turns of both queues.
 func TestB36RealRingWraps(t *testing.T) {
 	if _, err := ProbeKernel(); errors.Is(err, ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	for _, cfg := range shapes {
 		t.Run(fmt.Sprintf("slots=%d/big=%v/flags=%v", cfg.Slots, cfg.Big, cfg.flags()), func(t *testing.T) {
@@ -412,7 +412,7 @@ func TestB37EntriesAreWhole(t *testing.T) {
 // named error on every kind of ring, and the owner goes on undisturbed.
 func TestB03WrongThread(t *testing.T) {
 	if _, err := ProbeKernel(); errors.Is(err, ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	for _, cfg := range []Config{
 		{Slots: 4, Big: true},
@@ -455,7 +455,7 @@ func TestB03WrongThread(t *testing.T) {
 // TestB03ThreadChurn: threads that end must not take a ring's completions along.
 func TestB03ThreadChurn(t *testing.T) {
 	if _, err := ProbeKernel(); errors.Is(err, ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	stop := make(chan struct{})
 	churned := make(chan int)
@@ -615,7 +615,7 @@ func TestB44StallLeaks(t *testing.T) {
 // completes ends by the watchdog's signal and the stall limit.
 func TestWatchdogInterruptsSleepingWait(t *testing.T) {
 	if _, err := ProbeKernel(); errors.Is(err, ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	rd, wr, err := os.Pipe()
 	require.NoError(t, err)
@@ -644,7 +644,7 @@ func TestWatchdogInterruptsSleepingWait(t *testing.T) {
 // TestHotPathDoesNotAllocate: publish, submit and reap cost no memory.
 func TestHotPathDoesNotAllocate(t *testing.T) {
 	if _, err := ProbeKernel(); errors.Is(err, ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	for _, cfg := range shapes {
 		nullRing(t, cfg, func(r *Ring) {
@@ -666,7 +666,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 func TestProbe(t *testing.T) {
 	p, err := ProbeKernel()
 	if errors.Is(err, ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	require.NoError(t, err)
 	require.True(t, p.Supports(uapi.OpNop))

@@ -254,7 +254,7 @@ func TestB44LateCommands(t *testing.T) {
 // kernel, every kind of buffer; and no command allocates.
 func TestRealFile(t *testing.T) {
 	if _, err := uringcmd.ProbeKernel(); errors.Is(err, uringcmd.ErrDisabled) {
-		t.Skipf("needs io_uring: %v", err)
+		ringtest.Missing(t, "io_uring", err)
 	}
 	const n, bs = 64, 4096
 	path := filepath.Join(t.TempDir(), "disk")
@@ -265,7 +265,7 @@ func TestRealFile(t *testing.T) {
 			cfg.Depth = 8
 			q, err := open(x, &cfg)
 			if errors.Is(err, syscall.EINVAL) {
-				t.Skipf("needs a file system with O_DIRECT for temporary files: %v", err)
+				ringtest.Missing(t, "a file system with O_DIRECT for temporary files", err)
 			}
 			require.NoError(t, err)
 			defer func() { require.NoError(t, q.Close()) }()

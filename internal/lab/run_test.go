@@ -21,6 +21,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/lab"
 	"github.com/nvmepass/nvmepass/internal/lab/labtest"
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 )
 
 // generous bounds runs whose time does not matter: a loaded machine may be slow.
@@ -235,7 +236,7 @@ func TestRunKeepsData(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			if format == "qcow2" {
 				if _, err := exec.LookPath("qemu-img"); err != nil {
-					t.Skip("QEMU's qemu-img is missing")
+					ringtest.Missing(t, "QEMU's qemu-img (package qemu-utils)", err)
 				}
 			}
 			file := filepath.Join(t.TempDir(), "a,b=c.img")

@@ -44,7 +44,7 @@ func TestB31OpenFlags(t *testing.T) {
 		for _, writable := range []bool{false, true} {
 			q, err := Open(File{Path: path, Writable: writable, Direct: direct, Kernel: &ringtest.Kernel{}}, Options{Depth: 1, BufferSize: 512}, fine)
 			if direct && errors.Is(err, syscall.EINVAL) {
-				t.Skipf("needs a file system with O_DIRECT for temporary files: %v", err)
+				ringtest.Missing(t, "a file system with O_DIRECT for temporary files", err)
 			}
 			require.NoError(t, err)
 			flags := openFlags(t, q.fd)

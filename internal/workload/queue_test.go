@@ -58,7 +58,7 @@ func newRingQueue(t *testing.T, depth int, k *ringtest.Kernel) *ringQueue {
 		cfg.Kernel = k
 	} else {
 		if _, err := uringcmd.ProbeKernel(); errors.Is(err, uringcmd.ErrDisabled) {
-			t.Skipf("needs io_uring: %v", err)
+			ringtest.Missing(t, "io_uring", err)
 		}
 		null, err := os.Open(os.DevNull)
 		require.NoError(t, err)
