@@ -66,6 +66,9 @@ func New(cfg Config) (*Arena, error) {
 	if cfg.Slots < 1 || cfg.SlotSize < 1 {
 		return nil, fmt.Errorf("make arena of %d slots of %d bytes: both must be at least 1", cfg.Slots, cfg.SlotSize)
 	}
+	if cfg.HugePages < HugeAuto || cfg.HugePages > HugeTLB {
+		return nil, fmt.Errorf("make arena: Config.HugePages %d is none of HugeAuto (%d), HugeNever (%d) and HugeTLB (%d)", cfg.HugePages, HugeAuto, HugeNever, HugeTLB)
+	}
 	a := &Arena{slots: cfg.Slots, slotSize: cfg.SlotSize}
 	if cfg.Guard {
 		a.guard = page
@@ -127,14 +130,27 @@ func (a *Arena) Bytes() int { return a.guard + a.slots*a.stride }
 
 func (a *Arena) offset(slot int) int { return a.base + a.guard + slot*a.stride }
 
-// Slot is the memory of a slot; its capacity ends where the slot ends.
+// has tells whether there is such a slot, and memory of it.
+func (a *Arena) has(slot int) bool { return uint(slot) < uint(a.slots) && a.mem != nil }
+
+// Slot is the memory of a slot; its capacity ends where the slot ends. It is
+// nil if there is no such slot, and after Close.
 func (a *Arena) Slot(slot int) []byte {
+	if !a.has(slot) {
+		return nil
+	}
 	o := a.offset(slot)
 	return a.mem[o : o+a.slotSize : o+a.slotSize]
 }
 
-// Addr is the address of a slot, for commands.
-func (a *Arena) Addr(slot int) uint64 { return addressOf(a.mem) + uint64(a.offset(slot)) }
+// Addr is the address of a slot, for commands; 0, which no command can use,
+// where Slot is nil.
+func (a *Arena) Addr(slot int) uint64 {
+	if !a.has(slot) {
+		return 0
+	}
+	return addressOf(a.mem) + uint64(a.offset(slot))
+}
 
 // guards calls f with each stretch of memory that no command may touch: guard
 // pages and what is left of a slot's last page.
@@ -163,6 +179,9 @@ func (a *Arena) fillGuards() {
 func (a *Arena) CheckGuards() error {
 	if a.guard == 0 {
 		return errors.New("check guards: the arena was made without; set Config.Guard")
+	}
+	if a.mem == nil {
+		return fmt.Errorf("check guards: arena: %w", os.ErrClosed)
 	}
 	return a.guards(func(slot int, b []byte) error {
 		for i, c := range b {

@@ -21,7 +21,12 @@ const (
 )
 
 // String is the mode's name in reports.
-func (m Mode) String() string { return [...]string{"whole", "per-slot", "plain"}[m] }
+func (m Mode) String() string {
+	if m < Whole || m > Plain {
+		return fmt.Sprintf("mode %d", int(m))
+	}
+	return [...]string{"whole", "per-slot", "plain"}[m]
+}
 
 // Registrar is the part of a ring that Bind needs; *uringcmd.Ring is one.
 type Registrar interface {
@@ -53,6 +58,9 @@ func (b *Buffers) Reason() string { return b.reason }
 // Fixed gives the registered buffer that holds a command's n bytes at the start
 // of a slot; ok is false if the command has to go as a plain one.
 func (b *Buffers) Fixed(slot, n int) (index uint16, ok bool) {
+	if !b.has(slot) {
+		return 0, false
+	}
 	switch b.mode {
 	case Whole:
 		return uint16(slot / b.perPiece), true

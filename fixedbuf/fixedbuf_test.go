@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"syscall"
 	"testing"
 
@@ -188,4 +189,30 @@ func TestLeakKeepsMemory(t *testing.T) {
 	a.Leak()
 	require.NoError(t, a.Close())
 	a.Slot(0)[0] = 1 // still mapped
+}
+
+// TestWhatIsNotThere is an error, nil or 0, and no panic.
+func TestWhatIsNotThere(t *testing.T) {
+	for _, h := range []HugePages{-1, HugeTLB + 1} {
+		_, err := New(Config{Slots: 1, SlotSize: 1, HugePages: h})
+		require.ErrorContains(t, err, fmt.Sprintf("Config.HugePages %d is none of", h))
+	}
+	const slots, size = 3, 1 << 20 // in huge pages, which leave mapped memory behind the last slot
+	b, err := BindPlain(Config{Slots: slots, SlotSize: size, Guard: true})
+	require.NoError(t, err)
+	b.mode, b.perPiece = Whole, slots
+	nothing := func(slot int) {
+		require.Nil(t, b.Slot(slot))
+		require.Zero(t, b.Addr(slot))
+		_, ok := b.Fixed(slot, size)
+		require.False(t, ok)
+	}
+	for _, slot := range []int{-1, slots, math.MinInt, math.MaxInt} {
+		nothing(slot)
+	}
+	require.NoError(t, b.Close())
+	nothing(0)
+	require.ErrorIs(t, b.CheckGuards(), os.ErrClosed)
+	require.Equal(t, "mode -1", Mode(-1).String())
+	require.Equal(t, "mode 3", Mode(3).String())
 }

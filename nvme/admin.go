@@ -1,7 +1,5 @@
 package nvme
 
-import "fmt"
-
 // AllNamespaces is the namespace identifier that stands for all of them.
 const AllNamespaces uint32 = 0xffffffff
 
@@ -19,9 +17,10 @@ const (
 	CNSActiveNamespaces CNS = 0x02
 	// CNSNamespaceDescriptors is decoded by [DecodeNamespaceDescriptors].
 	CNSNamespaceDescriptors CNS = 0x03
-	CNSNVMSets              CNS = 0x04
+	// CNSNVMSets is decoded by [DecodeNVMSets].
+	CNSNVMSets CNS = 0x04
 	// CNSSetNamespace depends on the CSI: [DecodeIdentifyNVMNamespace],
-	// [DecodeIdentifyZNSNamespace].
+	// [DecodeIdentifyZNSNamespace], [DecodeIdentifyKVNamespace].
 	CNSSetNamespace CNS = 0x05
 	// CNSSetController depends on the CSI: [DecodeIdentifyNVMController],
 	// [DecodeIdentifyZNSController].
@@ -29,31 +28,50 @@ const (
 	CNSSetActiveNamespaces CNS = 0x07
 	// CNSIndependentNamespace is decoded by
 	// [DecodeIdentifyIndependentNamespace].
-	CNSIndependentNamespace   CNS = 0x08
-	CNSNamespaceFormat        CNS = 0x09
-	CNSSetNamespaceFormat     CNS = 0x0a
-	CNSAllocatedNamespaces    CNS = 0x10
-	CNSAllocatedNamespace     CNS = 0x11
-	CNSAttachedControllers    CNS = 0x12
-	CNSControllers            CNS = 0x13
-	CNSPrimaryController      CNS = 0x14
-	CNSSecondaryControllers   CNS = 0x15
-	CNSNamespaceGranularity   CNS = 0x16
-	CNSUUIDs                  CNS = 0x17
-	CNSDomains                CNS = 0x18
-	CNSEnduranceGroups        CNS = 0x19
+	CNSIndependentNamespace CNS = 0x08
+	// CNSNamespaceFormat and CNSSetNamespaceFormat are as CNSNamespace and
+	// CNSSetNamespace, of the format with the index in SpecificID.
+	CNSNamespaceFormat    CNS = 0x09
+	CNSSetNamespaceFormat CNS = 0x0a
+	// CNSAllocatedNamespaces is decoded by [DecodeNamespaceList],
+	// CNSAllocatedNamespace by [DecodeIdentifyNamespace].
+	CNSAllocatedNamespaces CNS = 0x10
+	CNSAllocatedNamespace  CNS = 0x11
+	// CNSAttachedControllers and CNSControllers are decoded by
+	// [DecodeControllerList]; the lists start at the given CNTID.
+	CNSAttachedControllers CNS = 0x12
+	CNSControllers         CNS = 0x13
+	// CNSPrimaryController is decoded by [DecodePrimaryController].
+	CNSPrimaryController CNS = 0x14
+	// CNSSecondaryControllers is decoded by [DecodeSecondaryControllers].
+	CNSSecondaryControllers CNS = 0x15
+	// CNSNamespaceGranularity is decoded by [DecodeNamespaceGranularities].
+	CNSNamespaceGranularity CNS = 0x16
+	// CNSUUIDs is decoded by [DecodeUUIDs].
+	CNSUUIDs CNS = 0x17
+	// CNSDomains is decoded by [DecodeDomains].
+	CNSDomains CNS = 0x18
+	// CNSEnduranceGroups is decoded by [DecodeEnduranceGroups].
+	CNSEnduranceGroups CNS = 0x19
+	// CNSSetAllocatedNamespaces is decoded by [DecodeNamespaceList];
+	// CNSSetAllocatedNamespace is as CNSSetNamespace.
 	CNSSetAllocatedNamespaces CNS = 0x1a
 	CNSSetAllocatedNamespace  CNS = 0x1b
-	CNSCommandSets            CNS = 0x1c
-	CNSUnderlyingNamespaces   CNS = 0x1d
-	CNSPorts                  CNS = 0x1e
+	// CNSCommandSets is decoded by [DecodeCommandSets].
+	CNSCommandSets          CNS = 0x1c
+	CNSUnderlyingNamespaces CNS = 0x1d
+	CNSPorts                CNS = 0x1e
+	// CNSIndependentAllocated is as CNSIndependentNamespace.
 	CNSIndependentAllocated   CNS = 0x1f
 	CNSControllerStateFormats CNS = 0x20
-	identifyUUIDMask              = 0x7f
-	cdw10CNTIDShift               = 16
-	cdw11CSIShift                 = 24
-	cdw14CSIShift                 = 24
-	cdw14OffsetTypeIndex          = 1 << 23
+)
+
+const (
+	identifyUUIDMask     = 0x7f
+	cdw10CNTIDShift      = 16
+	cdw11CSIShift        = 24
+	cdw14CSIShift        = 24
+	cdw14OffsetTypeIndex = 1 << 23
 )
 
 // IdentifyOptions are the parts of Identify that most structures do without.
@@ -192,127 +210,4 @@ func NewGetLogPage(lid LID, length uint32, o LogOptions) (Command, error) {
 		c.CDW14 |= cdw14OffsetTypeIndex
 	}
 	return c, nil
-}
-
-// FID identifies a feature.
-type FID uint8
-
-// Features (base specification, "Feature Identifiers").
-const (
-	FeatArbitration        FID = 0x01
-	FeatPowerManagement    FID = 0x02
-	FeatLBARangeType       FID = 0x03
-	FeatTemperature        FID = 0x04
-	FeatErrorRecovery      FID = 0x05
-	FeatVolatileWriteCache FID = 0x06
-	FeatNumberOfQueues     FID = 0x07
-	FeatIRQCoalescing      FID = 0x08
-	FeatIRQConfig          FID = 0x09
-	FeatWriteAtomicity     FID = 0x0a
-	FeatAsyncEvent         FID = 0x0b
-	FeatAPST               FID = 0x0c
-	FeatHostMemoryBuffer   FID = 0x0d
-	FeatTimestamp          FID = 0x0e
-	FeatKeepAlive          FID = 0x0f
-	FeatHCTM               FID = 0x10
-	FeatNonOpPower         FID = 0x11
-	FeatReadRecovery       FID = 0x12
-	FeatPLMConfig          FID = 0x13
-	FeatPLMWindow          FID = 0x14
-	FeatLBAStatusInterval  FID = 0x15
-	FeatHostBehavior       FID = 0x16
-	FeatSanitizeConfig     FID = 0x17
-	FeatEnduranceEvents    FID = 0x18
-	FeatCommandSetProfile  FID = 0x19
-	FeatSpinup             FID = 0x1a
-	FeatPowerLossSignal    FID = 0x1b
-	FeatPerformance        FID = 0x1c
-	FeatFDP                FID = 0x1d
-	FeatFDPEvents          FID = 0x1e
-	FeatAdminLabel         FID = 0x1f
-	FeatKeyValue           FID = 0x20
-	FeatCtrlDataQueue      FID = 0x21
-	FeatSoftwareProgress   FID = 0x80
-	FeatHostID             FID = 0x81
-	FeatReservationMask    FID = 0x82
-	FeatReservationPersist FID = 0x83
-	FeatWriteProtect       FID = 0x84
-	FeatBootWriteProtect   FID = 0x85
-)
-
-// FeatureSelect says which value of a feature to get.
-type FeatureSelect uint8
-
-// Values of a feature.
-const (
-	FeatureCurrent FeatureSelect = iota
-	FeatureDefault
-	FeatureSaved
-	// FeatureSupported gets what can be done with the feature.
-	FeatureSupported
-)
-
-// String names the value.
-func (s FeatureSelect) String() string {
-	switch s {
-	case FeatureCurrent:
-		return "current"
-	case FeatureDefault:
-		return "default"
-	case FeatureSaved:
-		return "saved"
-	case FeatureSupported:
-		return "supported"
-	}
-	return fmt.Sprintf("unknown (%d)", uint8(s))
-}
-
-const featureSelectShift = 8
-
-// NewGetFeatures builds a Get Features. value goes to CDW11; length is the
-// size in bytes of the data of features that have some. The completion's
-// dword 0 is the value.
-func NewGetFeatures(nsid uint32, fid FID, sel FeatureSelect, value, length uint32) (Command, error) {
-	if sel > FeatureSupported {
-		return Command{}, refuse(SetAdmin, AdminGetFeatures, nsid, "sel", "%d is not 0 (current) to 3 (supported)", sel)
-	}
-	return Command{
-		Opcode:  AdminGetFeatures,
-		NSID:    nsid,
-		CDW10:   uint32(sel)<<featureSelectShift | uint32(fid),
-		CDW11:   value,
-		DataLen: length,
-	}, nil
-}
-
-// FeatureOptions are the parts of Set Features that most features do without.
-type FeatureOptions struct {
-	// Save keeps the value over power cycles.
-	Save bool
-	// CDW12, CDW13 and CDW15 are further values.
-	CDW12, CDW13, CDW15 uint32
-	// Length is the size in bytes of the data of features that have some.
-	Length uint32
-}
-
-const featureSave = 1 << 31
-
-// NewSetFeatures builds a Set Features with value in CDW11. Newer kernels
-// refuse it for features that belong to the driver: host behavior, host
-// memory buffer, number of queues, power state transition, keep alive.
-func NewSetFeatures(nsid uint32, fid FID, value uint32, o FeatureOptions) Command {
-	c := Command{
-		Opcode:  AdminSetFeatures,
-		NSID:    nsid,
-		CDW10:   uint32(fid),
-		CDW11:   value,
-		CDW12:   o.CDW12,
-		CDW13:   o.CDW13,
-		CDW15:   o.CDW15,
-		DataLen: o.Length,
-	}
-	if o.Save {
-		c.CDW10 |= featureSave
-	}
-	return c
 }

@@ -69,6 +69,8 @@ func builderCases(t *testing.T) []struct {
 			Format: CopyFormat3, ReadPRACT: true, ReadPRCHK: CheckRef, ReadCheckStorageTag: true,
 			Write: IOOptions{PRACT: true, PRCHK: CheckGuard, RefTag: 0x99, StorageTag: 0xaa, AppTag: 1, AppMask: 3, LR: true, Directive: DirectiveStreams, DSPEC: 2},
 		})), Command{Opcode: 0x19, NSID: 1, DataLen: 40, CDW3: 0xaa, CDW10: 4, CDW12: 0xb2109300, CDW13: 0x20000, CDW14: 0x99, CDW15: 0x30001}},
+		{"copy from protected namespace", SetNVM, m(NewCopy(1, plain, 0, []CopyRange{{NSID: 2, NLB: 4}}, CopyOptions{Format: CopyFormat2, ReadPRACT: true, ReadPRCHK: CheckAll})),
+			Command{Opcode: 0x19, NSID: 1, DataLen: 32, CDW12: 0xf200}},
 		{"zone append", SetZNS, m(NewZoneAppend(1, sep, 0x8000, 2, IOOptions{PRCHK: CheckRef})),
 			Command{Opcode: 0x7d, NSID: 1, DataLen: 1024, MetadataLen: 16, CDW10: 0x8000, CDW12: 0x06000001, CDW14: 0x8000}},
 		{"zone reset all", SetZNS, m(NewZoneSend(1, 5, ZoneReset, ZoneSendOptions{All: true})),
@@ -79,6 +81,8 @@ func builderCases(t *testing.T) []struct {
 			Command{Opcode: 0x79, NSID: 1, DataLen: 64, CDW13: 0x10}},
 		{"zone report", SetZNS, m(NewZoneReport(1, 0x8000, ZonesFull, true, 4096, Limits{})),
 			Command{Opcode: 0x7a, NSID: 1, DataLen: 4096, CDW10: 0x8000, CDW12: 1023, CDW13: 0x10500}},
+		{"extended zone report", SetZNS, m(NewExtendedZoneReport(1, 0x1_0000_8000, ZonesEmpty, false, 192, Limits{})),
+			Command{Opcode: 0x7a, NSID: 1, DataLen: 192, CDW10: 0x8000, CDW11: 1, CDW12: 47, CDW13: 0x101}},
 		{"kv store", SetKV, m(NewKVStore(1, []byte("0123456789abcdef"), 100, KVMustNotExist|KVNoCompression)),
 			Command{Opcode: 0x01, NSID: 1, DataLen: 100, CDW2: 0x33323130, CDW3: 0x37363534, CDW10: 100, CDW11: 0x610, CDW14: 0x62613938, CDW15: 0x66656463}},
 		{"kv retrieve", SetKV, m(NewKVRetrieve(1, []byte("k"), 4096, true)),
@@ -101,8 +105,8 @@ func builderCases(t *testing.T) []struct {
 			Command{Opcode: 0x02, DataLen: 4, CDW10: 0x0e, CDW12: 3, CDW14: 0x00800000}},
 		{"get features", SetAdmin, m(NewGetFeatures(1, FeatHostMemoryBuffer, FeatureDefault, 5, 4096)),
 			Command{Opcode: 0x0a, NSID: 1, DataLen: 4096, CDW10: 0x10d, CDW11: 5}},
-		{"set features", SetAdmin, NewSetFeatures(1, FeatErrorRecovery, 0x10000, FeatureOptions{Save: true, CDW12: 1, CDW13: 2, CDW15: 3, Length: 8}),
-			Command{Opcode: 0x09, NSID: 1, DataLen: 8, CDW10: 0x80000005, CDW11: 0x10000, CDW12: 1, CDW13: 2, CDW15: 3}},
+		{"set features", SetAdmin, NewSetFeatures(1, FeatErrorRecovery, 0x10000, FeatureOptions{Save: true, CDW12: 1, CDW13: 2, CDW14: 4, CDW15: 3, Length: 8}),
+			Command{Opcode: 0x09, NSID: 1, DataLen: 8, CDW10: 0x80000005, CDW11: 0x10000, CDW12: 1, CDW13: 2, CDW14: 4, CDW15: 3}},
 	}
 }
 
@@ -170,6 +174,30 @@ func TestBuildersRefuse(t *testing.T) {
 		"copy nsid=1: prinfo: the namespace": func() (Command, error) {
 			return NewCopy(1, plain, 0, one, CopyOptions{Write: IOOptions{PRCHK: CheckApp}})
 		},
+		"copy nsid=1: prinfor: protection type 3 has no reference tag check": func() (Command, error) {
+			return NewCopy(1, Layout{LBASize: 512, MetadataSize: 8, PI: PIType3}, 0, one, CopyOptions{ReadPRCHK: CheckRef})
+		},
+		"copy nsid=1: desfmt: source range format 1 does not fit layout 512+8 separate PI type 1 guard 16: a guard of 16 bits": func() (Command, error) {
+			return NewCopy(1, pi, 0, one, CopyOptions{Format: CopyFormat1})
+		},
+		"copy nsid=1: desfmt: source range format 0 does not fit layout 512+16 separate PI type 1 guard 64": func() (Command, error) {
+			return NewCopy(1, Layout{LBASize: 512, MetadataSize: 16, PI: PIType1, PIFormat: Guard64}, 0, one, CopyOptions{})
+		},
+		"copy nsid=1: nr: 3 ranges; the namespace takes at most 2 in one command (MSRC)": func() (Command, error) {
+			return NewCopy(1, plain, 0, []CopyRange{{NLB: 1}, {NLB: 1}, {NLB: 1}}, CopyOptions{Limits: CopyLimits{Ranges: 2}})
+		},
+		"copy nsid=1: nlb: range 1 has 9 blocks; the namespace takes at most 8 in one range (MSSRL)": func() (Command, error) {
+			return NewCopy(1, plain, 0, []CopyRange{{NLB: 8}, {NLB: 9}}, CopyOptions{Limits: CopyLimits{RangeBlocks: 8}})
+		},
+		"copy nsid=1: nlb: 17 blocks in all; the namespace takes at most 16 in one command (MCL)": func() (Command, error) {
+			return NewCopy(1, plain, 0, []CopyRange{{NLB: 8}, {NLB: 9}}, CopyOptions{Limits: CopyLimits{Blocks: 16}})
+		},
+		"copy nsid=1: data_len: 64 bytes exceed the limit of 63": func() (Command, error) {
+			return NewCopy(1, plain, 0, []CopyRange{{NLB: 1}, {NLB: 1}}, CopyOptions{Write: IOOptions{Limits: Limits{MaxTransfer: 63}}})
+		},
+		"dsm nsid=1: data_len: 32 bytes exceed the limit of 16": func() (Command, error) {
+			return NewDSM(1, []DSMRange{{NLB: 1}, {NLB: 1}}, DSMDeallocate, Limits{MaxTransfer: 16})
+		},
 		"copy nsid=1: dtype:":                                               func() (Command, error) { return NewCopy(1, plain, 0, one, CopyOptions{Write: IOOptions{DSPEC: 1}}) },
 		"zone-mgmt-send nsid=1: sel: action 0x11":                           func() (Command, error) { return NewZoneSend(1, 0, ZoneFlushZRWA, ZoneSendOptions{All: true}) },
 		"zone-mgmt-send nsid=1: zsaso: action 0x04":                         func() (Command, error) { return NewZoneSend(1, 0, ZoneReset, ZoneSendOptions{ZRWA: true}) },
@@ -180,6 +208,7 @@ func TestBuildersRefuse(t *testing.T) {
 		"zone-mgmt-recv nsid=1: data_len: 16384 bytes exceed":               func() (Command, error) { return NewZoneReport(1, 0, ZonesAll, false, 16384, lim) },
 		"zone-mgmt-recv nsid=1: slba: blocks 0xc8":                          func() (Command, error) { return NewZoneReport(1, 200, ZonesAll, false, 4096, lim) },
 		"kv-store nsid=1: key: 0 bytes; a key has 1 to 16":                  func() (Command, error) { return NewKVStore(1, nil, 1, 0) },
+		"kv-store nsid=1: key: 17 bytes":                                    func() (Command, error) { return NewKVStore(1, make([]byte, 17), 1, KVMustExist) },
 		"kv-store nsid=1: cdw11: store options 0x03":                        func() (Command, error) { return NewKVStore(1, []byte("a"), 1, KVMustExist|KVMustNotExist) },
 		"kv-delete nsid=1: key: 17 bytes":                                   func() (Command, error) { return NewKVDelete(1, make([]byte, 17)) },
 		"kv-list nsid=1: key: 17 bytes":                                     func() (Command, error) { return NewKVList(1, make([]byte, 17), 64) },
@@ -283,11 +312,31 @@ func TestCheckOtherCommands(t *testing.T) {
 		"kv-delete nsid=1: data_len: 8 bytes instead of 0":                             {SetKV, Command{Opcode: OpKVDelete, NSID: 1, DataLen: 8}},
 		"identify nsid=1: data_len: 512 bytes; the controller transfers 4096":          {SetAdmin, Command{Opcode: AdminIdentify, NSID: 1, DataLen: 512}},
 		"get-log-page nsid=1: data_len: 4 bytes, but cdw10 asks for 65537 dwords":      {SetAdmin, Command{Opcode: AdminGetLogPage, NSID: 1, DataLen: 4, CDW11: 1}},
+		"ns-attach nsid=1: data_len: 2 bytes; the controller transfers 4096":           {SetAdmin, Command{Opcode: AdminNSAttach, NSID: 1, DataLen: 2}},
+		"ns-mgmt nsid=1: data_len: 512 bytes instead of 4096":                          {SetAdmin, Command{Opcode: AdminNSMgmt, NSID: 1, DataLen: 512}},
+		"ns-mgmt nsid=1: data_len: 4096 bytes instead of 0: only operation 0":          {SetAdmin, Command{Opcode: AdminNSMgmt, NSID: 1, DataLen: 4096, CDW10: 1}},
+		"fw-download nsid=1: data_len: 4096 bytes, but cdw10 asks for 1 dwords":        {SetAdmin, Command{Opcode: AdminFWDownload, NSID: 1, DataLen: 4096}},
+		"get-lba-status nsid=1: data_len: 8 bytes, but cdw12 asks for 1 dwords":        {SetAdmin, Command{Opcode: AdminGetLBAStatus, NSID: 1, DataLen: 8}},
+		"directive-recv nsid=1: data_len: 0 bytes, but cdw10 asks for 8 dwords":        {SetAdmin, Command{Opcode: AdminDirectiveRecv, NSID: 1, CDW10: 7}},
+		"directive-send nsid=1: data_len: 8 bytes, but cdw10 asks for 1 dwords":        {SetAdmin, Command{Opcode: AdminDirectiveSend, NSID: 1, DataLen: 8}},
+		"security-recv nsid=1: data_len: 512 bytes, but cdw11 names a host buffer":     {SetAdmin, Command{Opcode: AdminSecurityRecv, NSID: 1, DataLen: 512, CDW11: 4096}},
+		"format-nvm nsid=1: data_len: 4 bytes instead of 0":                            {SetAdmin, Command{Opcode: AdminFormatNVM, NSID: 1, DataLen: 4}},
+		"get-features nsid=1: data_len: 0 bytes, but feature 0x0e moves 8":             {SetAdmin, Command{Opcode: AdminGetFeatures, NSID: 1, CDW10: uint32(FeatTimestamp)}},
+		"get-features nsid=1: data_len: 8 bytes, but feature 0x81 moves 16":            {SetAdmin, Command{Opcode: AdminGetFeatures, NSID: 1, DataLen: 8, CDW10: uint32(FeatHostID), CDW11: 1}},
+		"set-features nsid=1: data_len: 4 bytes, but feature 0x0c moves 256":           {SetAdmin, Command{Opcode: AdminSetFeatures, NSID: 1, DataLen: 4, CDW10: 1<<31 | uint32(FeatAPST)}},
 	} {
 		lim.Set = tc.set
 		require.ErrorContains(t, Check(&tc.c, l, lim), want)
 	}
 	require.NoError(t, Check(&Command{Opcode: 0x99, NSID: 1, DataLen: 4096}, Layout{}, Limits{}), "unknown commands pass")
+	for _, c := range []Command{
+		{Opcode: AdminNSMgmt, DataLen: 4096}, {Opcode: AdminNSMgmt, CDW10: 1}, {Opcode: AdminDirectiveSend}, {Opcode: AdminDirectiveRecv, DataLen: 32, CDW10: 7},
+		{Opcode: AdminSecuritySend, DataLen: 512, CDW11: 512}, {Opcode: AdminFWDownload, DataLen: 8, CDW10: 1}, {Opcode: AdminGetFeatures, CDW10: uint32(FeatHCTM)},
+		{Opcode: AdminGetFeatures, CDW10: uint32(FeatureSupported)<<8 | uint32(FeatTimestamp)}, {Opcode: AdminGetFeatures, DataLen: 4096, CDW10: uint32(FeatTimestamp)},
+		{Opcode: AdminSetFeatures, CDW10: uint32(FeatHostMemoryBuffer)}, {Opcode: AdminSanitize}, {Opcode: AdminCtrlDataQueue, DataLen: 12},
+	} {
+		require.NoError(t, Check(&c, Layout{}, Limits{Set: SetAdmin}), c.Text(SetAdmin))
+	}
 }
 
 func TestFeatureSelectNames(t *testing.T) {

@@ -18,6 +18,9 @@ const (
 	kindFixed                  // data of one size
 	kindZoneSend               // a zone, with data for one action only
 	kindHandles                // I/O management send: data for one operation
+	kindDirective              // as dwords, or nothing
+	kindManage                 // namespace management: a page for one operation
+	kindFeature                // data of at least the feature's size
 )
 
 // shape is a kind with what it needs to be checked.
@@ -73,8 +76,24 @@ func shapeOf(set CommandSet, op Opcode) shape {
 		switch op {
 		case AdminIdentify:
 			return shape{kind: kindPage}
+		case AdminNSAttach:
+			return shape{kind: kindPage}
 		case AdminGetLogPage:
 			return shape{kind: kindDwords, word: 10}
+		case AdminFWDownload:
+			return shape{kind: kindDwords, word: 10, numd: true}
+		case AdminGetLBAStatus:
+			return shape{kind: kindDwords, word: 12, numd: true}
+		case AdminDirectiveSend, AdminDirectiveRecv:
+			return shape{kind: kindDirective, word: 10, numd: true}
+		case AdminSecuritySend, AdminSecurityRecv:
+			return shape{kind: kindBytes, word: 11}
+		case AdminNSMgmt:
+			return shape{kind: kindManage}
+		case AdminGetFeatures, AdminSetFeatures:
+			return shape{kind: kindFeature}
+		case AdminAbort, AdminKeepAlive, AdminFWCommit, AdminSelfTest, AdminVirtMgmt, AdminCapacityMgmt, AdminLockdown, AdminFormatNVM, AdminSanitize:
+			return shape{kind: kindNone}
 		}
 	}
 	return shape{}
@@ -84,7 +103,8 @@ func shapeOf(set CommandSet, op Opcode) shape {
 // lengths, the layout and the limits. Nobody below does: neither Linux nor
 // many a drive compares NLB with data_len, and the drive then writes past the
 // end of the buffer. Limits.Set says which command set the opcode belongs to.
-// Range lists may be longer than their count. Commands that are not known
+// Range lists may be longer than their count, and the buffers of features
+// longer than their data. Commands that are not known
 // pass with their flags, namespace and MaxTransfer checked only. Check does
 // not look at addresses, nor into range lists.
 func Check(c *Command, l Layout, lim Limits) error {
@@ -114,17 +134,34 @@ func Check(c *Command, l Layout, lim Limits) error {
 		if c.DataLen != IdentifySize {
 			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes; the controller transfers %d", c.DataLen, IdentifySize)
 		}
-	case kindDwords:
+	case kindDwords, kindDirective:
+		if sh.kind == kindDirective && c.DataLen == 0 && c.CDW10 == 0 {
+			break // operations without data
+		}
 		if n := c.dwords(sh); uint64(c.DataLen) != n*4 {
 			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but cdw%d asks for %d dwords, %d bytes",
 				c.DataLen, sh.word, n, n*4)
 		}
 	case kindBytes:
-		if c.DataLen != c.CDW10 {
-			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but cdw10 names a host buffer of %d bytes", c.DataLen, c.CDW10)
+		n := c.CDW10
+		if sh.word == 11 {
+			n = c.CDW11
+		}
+		if c.DataLen != n {
+			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but cdw%d names a host buffer of %d bytes", c.DataLen, sh.word, n)
 		}
 	case kindFixed:
 		return c.wantData(&lim, sh.size, 0, "the command's data structure has one size")
+	case kindManage:
+		if c.CDW10&nsMgmtSelect == nsMgmtCreate {
+			return c.wantData(&lim, IdentifySize, 0, "the namespace to create is described in one page")
+		}
+		return c.wantData(&lim, 0, 0, "only operation 0 (create) moves data")
+	case kindFeature:
+		if n := c.featureData(); c.DataLen < n {
+			return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes, but feature 0x%02x moves %d, whatever the buffer holds",
+				c.DataLen, uint8(c.CDW10), n)
+		}
 	case kindZoneSend:
 		return checkZoneSend(c, &lim)
 	case kindHandles:
@@ -137,6 +174,12 @@ func Check(c *Command, l Layout, lim Limits) error {
 	}
 	return checkMaxTransfer(c, &lim)
 }
+
+// Operations of namespace management, in CDW10.
+const (
+	nsMgmtSelect = 15
+	nsMgmtCreate = 0
+)
 
 // checkZoneSend holds a zone action against zone and data.
 func checkZoneSend(c *Command, lim *Limits) error {
@@ -212,9 +255,9 @@ func checkTransfer(c *Command, l *Layout, lim *Limits) error {
 }
 
 func checkMaxTransfer(c *Command, lim *Limits) error {
-	if lim.MaxTransfer != 0 && uint64(c.DataLen) > lim.MaxTransfer {
+	if most := lim.transferOf(c.Opcode); most != 0 && uint64(c.DataLen) > most {
 		return refuse(lim.Set, c.Opcode, c.NSID, "data_len", "%d bytes exceed the limit of %d bytes per command; split it",
-			c.DataLen, lim.MaxTransfer)
+			c.DataLen, most)
 	}
 	return nil
 }

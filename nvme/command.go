@@ -66,6 +66,7 @@ const (
 	cdw12PRCHK = 7 << 26 // protection information check
 	cdw12DEAC  = 1 << 25 // deallocate (write zeroes)
 	cdw12STC   = 1 << 24 // storage tag check
+	cdw12NSZ   = 1 << 23 // namespace zeroes (write zeroes)
 	cdw12DTYPE = 15 << 20
 
 	cdw12PRCHKShift = 26
@@ -151,6 +152,14 @@ func (c *Command) DEAC() bool { return c.CDW12&cdw12DEAC != 0 }
 
 // SetDEAC asks write zeroes to deallocate the blocks as well.
 func (c *Command) SetDEAC(on bool) { c.setCDW12(cdw12DEAC, on) }
+
+// NSZ reports whether write zeroes asks for the whole namespace to be zeroed.
+func (c *Command) NSZ() bool { return c.CDW12&cdw12NSZ != 0 }
+
+// SetNSZ sets or clears namespace zeroes of a write zeroes command, for
+// controllers with [ONCS.NamespaceZeroes]. The bit is part of the directive
+// type in other commands.
+func (c *Command) SetNSZ(on bool) { c.setCDW12(cdw12NSZ, on) }
 
 // STC reports whether the storage tag is checked.
 func (c *Command) STC() bool { return c.CDW12&cdw12STC != 0 }

@@ -87,7 +87,7 @@ func TestCommandFields(t *testing.T) {
 	require.Equal(t, uint32(0xffffffff), c.CDW11)
 
 	for bit, set := range map[uint32]func(bool){
-		1 << 31: c.SetLR, 1 << 30: c.SetFUA, 1 << 29: c.SetPRACT, 1 << 25: c.SetDEAC, 1 << 24: c.SetSTC,
+		1 << 31: c.SetLR, 1 << 30: c.SetFUA, 1 << 29: c.SetPRACT, 1 << 25: c.SetDEAC, 1 << 24: c.SetSTC, 1 << 23: c.SetNSZ,
 	} {
 		set(true)
 		require.Equal(t, bit, c.CDW12)
@@ -95,7 +95,7 @@ func TestCommandFields(t *testing.T) {
 		require.Zero(t, c.CDW12)
 	}
 	c.CDW12 = math.MaxUint32
-	require.True(t, c.LR() && c.FUA() && c.PRACT() && c.DEAC() && c.STC() && c.PIREMAP())
+	require.True(t, c.LR() && c.FUA() && c.PRACT() && c.DEAC() && c.STC() && c.NSZ() && c.PIREMAP())
 	require.Equal(t, CheckAll, c.PRCHK())
 	require.Equal(t, DirectiveType(15), c.DTYPE())
 	c.SetPRCHK(CheckApp)

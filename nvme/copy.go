@@ -1,9 +1,6 @@
 package nvme
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // CopyFormat is the format of the source range entries of a copy.
 type CopyFormat uint8
@@ -25,16 +22,34 @@ const (
 func (f CopyFormat) EntrySize() uint32 {
 	switch f {
 	case CopyFormat0, CopyFormat2:
-		return 32
+		return copyEntry16
 	case CopyFormat1, CopyFormat3:
-		return 40
+		return copyEntry64
 	}
 	return 0
 }
 
+const (
+	copyEntry16 = 32 // for a guard of 16 bits
+	copyEntry64 = 40 // for a guard of 32 or 64 bits
+)
+
 // MaxCopyRanges is the most source ranges of one copy; the namespace's own
 // limits ([IdentifyNamespace.MSRC], MSSRL, MCL) are usually lower.
 const MaxCopyRanges = 256
+
+// CopyLimits are what a namespace takes in one copy; 0 is no limit.
+type CopyLimits struct {
+	// Ranges is the most source ranges, RangeBlocks the most logical blocks
+	// of one range, Blocks the most in all.
+	Ranges, RangeBlocks, Blocks uint32
+}
+
+// CopyLimits are the namespace's MSRC, MSSRL and MCL. They mean something
+// where the controller has the command ([ONCS.Copy]).
+func (n *IdentifyNamespace) CopyLimits() CopyLimits {
+	return CopyLimits{Ranges: uint32(n.MSRC) + 1, RangeBlocks: uint32(n.MSSRL), Blocks: n.MCL}
+}
 
 // CopyRange is one source range of a copy.
 type CopyRange struct {
@@ -47,7 +62,8 @@ type CopyRange struct {
 	// FastOnly asks for a fast copy or none, for formats 2 and 3.
 	FastOnly bool
 	// RefTag, StorageTag, AppTag and AppMask are what the controller expects
-	// in the source's protection information.
+	// in the source's protection information. Of the first two the layout's
+	// low bits are encoded, so that RefTag may be the SLBA for type 1.
 	RefTag          uint64
 	StorageTag      uint64
 	AppTag, AppMask uint16
@@ -56,9 +72,11 @@ type CopyRange struct {
 const copyFastOnly = 1 << 15 // SOPT, Fast Copy Only
 
 // AppendTo appends the encoded entry in the given format, little-endian but
-// for the tags of formats 1 and 3, which are big-endian like those in the
-// protection information itself. l is the source namespace's layout, which
-// places the storage tag.
+// for the storage and reference tags of formats 1 and 3, which are big-endian
+// like those in the protection information itself. (Implementations differ
+// on the tags of formats 0 and 2 and on application tags: QEMU takes them as
+// little-endian, nvme-cli changed from that to big-endian in 2026.) l is the source namespace's layout,
+// which places the storage tag.
 func (r CopyRange) AppendTo(b []byte, f CopyFormat, l Layout) []byte {
 	le := binary.LittleEndian
 	multi := f == CopyFormat2 || f == CopyFormat3
@@ -104,7 +122,7 @@ func DecodeCopyRange(b []byte, f CopyFormat, l Layout) (CopyRange, error) {
 		r.FastOnly = le.Uint16(b[22:])&copyFastOnly != 0
 	}
 	var hi, lo uint64
-	if size == 32 {
+	if size == copyEntry16 {
 		lo = uint64(le.Uint32(b[24:]))
 		b = b[28:]
 	} else {
@@ -122,7 +140,12 @@ type CopyOptions struct {
 	// Format of the entries; format 0 unless the namespace has a 32-bit or
 	// 64-bit guard, or ranges name other namespaces.
 	Format CopyFormat
-	// ReadPRACT and ReadPRCHK are the protection actions on the sources.
+	// Limits are what the destination namespace takes in one copy; the zero
+	// value limits nothing.
+	Limits CopyLimits
+	// ReadPRACT and ReadPRCHK are the protection actions on the sources. With
+	// formats 2 and 3 the sources may have protection information where the
+	// destination has none.
 	ReadPRACT bool
 	ReadPRCHK PRCheck
 	// ReadCheckStorageTag asks for a check of the sources' storage tags.
@@ -140,8 +163,8 @@ const (
 
 // NewCopy builds a copy of the ranges, in order, to the blocks from dst of
 // namespace nsid. The caller encodes the ranges into the data buffer with
-// [CopyRange.AppendTo] and sets Addr. Limits apply to the destination, and to
-// sources that lie in nsid.
+// [CopyRange.AppendTo] and sets Addr. Write.Limits apply to the destination,
+// and to sources that lie in nsid.
 func NewCopy(nsid uint32, l Layout, dst uint64, ranges []CopyRange, o CopyOptions) (Command, error) {
 	set := o.Write.Limits.Set
 	if len(ranges) == 0 || len(ranges) > MaxCopyRanges {
@@ -153,12 +176,23 @@ func NewCopy(nsid uint32, l Layout, dst uint64, ranges []CopyRange, o CopyOption
 	if !l.valid() {
 		return Command{}, refuse(set, OpCopy, nsid, "layout", "%v", l.Validate())
 	}
+	if l.PI != PINone && (l.PIFormat == Guard16) != (o.Format.EntrySize() == copyEntry16) {
+		return Command{}, refuse(set, OpCopy, nsid, "desfmt",
+			"source range format %d does not fit layout %s: a guard of 16 bits takes format 0 or 2, a longer one 1 or 3", o.Format, l)
+	}
+	if o.Limits.Ranges != 0 && uint64(len(ranges)) > uint64(o.Limits.Ranges) {
+		return Command{}, refuse(set, OpCopy, nsid, "nr", "%d ranges; the namespace takes at most %d in one command (MSRC); split it", len(ranges), o.Limits.Ranges)
+	}
 	c := Command{Opcode: OpCopy, NSID: nsid, TimeoutMS: o.Write.TimeoutMS}
 	multi := o.Format == CopyFormat2 || o.Format == CopyFormat3
 	var total uint64
 	for i, r := range ranges {
 		if r.NLB == 0 || r.NLB > MaxNLB {
 			return Command{}, refuse(set, OpCopy, nsid, "nlb", "range %d has %d blocks; it takes 1 to %d", i, r.NLB, MaxNLB)
+		}
+		if o.Limits.RangeBlocks != 0 && r.NLB > o.Limits.RangeBlocks {
+			return Command{}, refuse(set, OpCopy, nsid, "nlb", "range %d has %d blocks; the namespace takes at most %d in one range (MSSRL); split it",
+				i, r.NLB, o.Limits.RangeBlocks)
 		}
 		if multi && r.NSID == 0 {
 			return Command{}, refuse(set, OpCopy, nsid, "snsid", "range %d names no source namespace, which format %d needs", i, o.Format)
@@ -173,8 +207,11 @@ func NewCopy(nsid uint32, l Layout, dst uint64, ranges []CopyRange, o CopyOption
 		}
 		total += uint64(r.NLB)
 	}
+	if o.Limits.Blocks != 0 && total > uint64(o.Limits.Blocks) {
+		return Command{}, refuse(set, OpCopy, nsid, "nlb", "%d blocks in all; the namespace takes at most %d in one command (MCL); split it", total, o.Limits.Blocks)
+	}
 	// total is at most 2^24, so that it fits the count of checkRange.
-	if err := checkRange(&c, dst, uint32(min(total, math.MaxUint32)), &o.Write.Limits); err != nil {
+	if err := checkRange(&c, dst, uint32(total), &o.Write.Limits); err != nil {
 		return Command{}, err
 	}
 	c.SetSLBA(dst)
@@ -197,8 +234,11 @@ func NewCopy(nsid uint32, l Layout, dst uint64, ranges []CopyRange, o CopyOption
 		return Command{}, err
 	}
 	if o.ReadPRACT || o.ReadPRCHK != 0 || o.ReadCheckStorageTag {
-		if l.PI == PINone {
+		if l.PI == PINone && !multi {
 			return Command{}, refuse(set, OpCopy, nsid, "prinfor", "the namespace (%s) has no protection information; leave it out", l)
+		}
+		if l.PI == PIType3 && !multi && o.ReadPRCHK&CheckRef != 0 {
+			return Command{}, refuse(set, OpCopy, nsid, "prinfor", "protection type 3 has no reference tag check; leave CheckRef out")
 		}
 		if o.ReadPRCHK > CheckAll {
 			return Command{}, refuse(set, OpCopy, nsid, "prinfor", "PRCHK %d is beyond %d (guard, application and reference tag)", o.ReadPRCHK, CheckAll)
@@ -211,5 +251,5 @@ func NewCopy(nsid uint32, l Layout, dst uint64, ranges []CopyRange, o CopyOption
 		c.setCDW12(cdw12STCR, o.ReadCheckStorageTag)
 	}
 	c.DataLen = uint32(len(ranges)) * o.Format.EntrySize()
-	return c, nil
+	return c.within(&o.Write.Limits)
 }

@@ -70,5 +70,5 @@ func NewDSM(nsid uint32, ranges []DSMRange, attr DSMAttributes, lim Limits) (Com
 	c.CDW10 = uint32(len(ranges) - 1)
 	c.CDW11 = uint32(attr)
 	c.DataLen = uint32(len(ranges)) * DSMRangeSize
-	return c, nil
+	return c.within(&lim)
 }

@@ -25,6 +25,19 @@ var decoders = map[string]func([]byte) (any, error){
 	"firmware":     func(b []byte) (any, error) { return DecodeFirmwareSlots(b) },
 	"effects":      func(b []byte) (any, error) { return DecodeEffectsLog(b) },
 	"changed":      func(b []byte) (any, error) { return DecodeChangedNamespaces(b) },
+	"kvNamespace":  func(b []byte) (any, error) { return DecodeIdentifyKVNamespace(b) },
+	"controllers":  func(b []byte) (any, error) { return DecodeControllerList(b) },
+	"primary":      func(b []byte) (any, error) { return DecodePrimaryController(b) },
+	"secondary":    func(b []byte) (any, error) { return DecodeSecondaryControllers(b) },
+	"nvmSets":      func(b []byte) (any, error) { return DecodeNVMSets(b) },
+	"domains":      func(b []byte) (any, error) { return DecodeDomains(b) },
+	"groups":       func(b []byte) (any, error) { return DecodeEnduranceGroups(b) },
+	"granularity":  func(b []byte) (any, error) { return DecodeNamespaceGranularities(b) },
+	"commandSets":  func(b []byte) (any, error) { return DecodeCommandSets(b) },
+	"uuids":        func(b []byte) (any, error) { return DecodeUUIDs(b) },
+	"fdpEvents":    func(b []byte) (any, error) { return DecodeFDPEvents(b) },
+	"changedZones": func(b []byte) (any, error) { return DecodeChangedZones(b) },
+	"zonesExt":     func(b []byte) (any, error) { return DecodeExtendedZoneReport(b, 64) },
 	"zones":        func(b []byte) (any, error) { return DecodeZoneReport(b) },
 	"keys":         func(b []byte) (any, error) { return DecodeKVList(b) },
 	"ruhStatus":    func(b []byte) (any, error) { return DecodeRUHStatus(b) },
@@ -70,6 +83,8 @@ func FuzzDecoders(f *testing.F) {
 	f.Add(smartBlob())
 	f.Add([]byte{3, 0, 0, 0, 2, 0, 'a', 'b', 3, 0, 'c', 'd', 'e', 0, 0, 0, 5, 0, 'f', 'g'})
 	f.Add([]byte{1, 8, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1})
+	f.Add(append([]byte{0xff, 7}, bytes.Repeat([]byte{1}, 200)...)) // counts that are too high, or just not
+	f.Add(append([]byte{2, 0, 0, 0, 15}, bytes.Repeat([]byte{0x80}, 400)...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		decodeAll(t, b)
 		// The fuzzer rarely finds a page's length by itself.

@@ -159,6 +159,16 @@ func (v ONCS) Verify() bool { return v>>7&1 != 0 }
 // Copy reports support for Copy.
 func (v ONCS) Copy() bool { return v>>8&1 != 0 }
 
+// CopyAtomic reports whether the write part of a copy is one atomic write.
+func (v ONCS) CopyAtomic() bool { return v>>9&1 != 0 }
+
+// FastCopyOnly reports whether all copies are fast ones.
+func (v ONCS) FastCopyOnly() bool { return v>>10&1 != 0 }
+
+// NamespaceZeroes reports whether write zeroes can zero a namespace as a whole
+// ([Command.SetNSZ]).
+func (v ONCS) NamespaceZeroes() bool { return v>>12&1 != 0 }
+
 // Supports reports whether the controller has an I/O command of the NVM
 // command set as far as ONCS tells; mandatory and unknown commands are
 // reported as supported.

@@ -87,6 +87,9 @@ type IdentifyNVMController struct {
 	DMRL  uint8  `json:"dmrl"`
 	DMRSL uint32 `json:"dmrsl"`
 	DMSL  uint64 `json:"dmsl"`
+	// WZDSL limits write zeroes that deallocate, if it is not 0: see
+	// [IdentifyNVMController.MaxDeallocatingWriteZeroes].
+	WZDSL uint8 `json:"wzdsl"`
 }
 
 // DecodeIdentifyNVMController reads the NVM command set Identify Controller
@@ -103,6 +106,7 @@ func DecodeIdentifyNVMController(b []byte) (*IdentifyNVMController, error) {
 		DMRL:  b[3],
 		DMRSL: le.Uint32(b[4:]),
 		DMSL:  le.Uint64(b[8:]),
+		WZDSL: b[17],
 	}, nil
 }
 
@@ -115,6 +119,16 @@ func (c *IdentifyNVMController) MaxVerify(minPageSize uint64) uint64 {
 // MaxWriteZeroes is the most bytes of one write zeroes, 0 for no limit.
 func (c *IdentifyNVMController) MaxWriteZeroes(minPageSize uint64) uint64 {
 	return pagesLimit(c.WZSL, minPageSize)
+}
+
+// MaxDeallocatingWriteZeroes is the most bytes of one write zeroes with
+// deallocation (DEAC): that of WZDSL, or without one that of other write
+// zeroes; 0 for no limit.
+func (c *IdentifyNVMController) MaxDeallocatingWriteZeroes(minPageSize uint64) uint64 {
+	if c.WZDSL == 0 {
+		return c.MaxWriteZeroes(minPageSize)
+	}
+	return pagesLimit(c.WZDSL, minPageSize)
 }
 
 // MaxWriteUncorrectable is the most bytes of one write uncorrectable, 0 for no

@@ -365,10 +365,14 @@ func TestDecodeIdentifyNVM(t *testing.T) {
 	require.Equal(t, want, n)
 
 	c := make([]byte, IdentifySize)
-	copy(c, []byte{1, 2, 3, 4, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 1})
+	copy(c, []byte{1, 2, 3, 4, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 1, 9, 7})
 	ctrl, err := DecodeIdentifyNVMController(c)
 	require.NoError(t, err)
-	require.Equal(t, &IdentifyNVMController{VSL: 1, WZSL: 2, WUSL: 3, DMRL: 4, DMRSL: 5, DMSL: 1<<56 | 6}, ctrl)
+	require.Equal(t, &IdentifyNVMController{VSL: 1, WZSL: 2, WUSL: 3, DMRL: 4, DMRSL: 5, DMSL: 1<<56 | 6, WZDSL: 7}, ctrl)
+	require.Equal(t, uint64(4<<12), ctrl.MaxWriteZeroes(0))
+	require.Equal(t, uint64(128<<12), ctrl.MaxDeallocatingWriteZeroes(0))
+	ctrl.WZDSL = 0
+	require.Equal(t, uint64(4<<12), ctrl.MaxDeallocatingWriteZeroes(0))
 }
 
 func TestDecodeIndependentNamespace(t *testing.T) {

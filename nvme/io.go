@@ -53,6 +53,20 @@ type Limits struct {
 	// MaxTransfer is the longest data buffer of one command in bytes, the
 	// smaller of the controller's and the kernel's limit; 0 for no limit.
 	MaxTransfer uint64
+	// MaxAppend is the longest data buffer of one zone append in bytes
+	// ([IdentifyZNSController.MaxAppend]); 0 for that of the other commands.
+	MaxAppend uint64
+}
+
+// transferOf is the longest data buffer of a command in bytes, 0 for no limit.
+func (lim *Limits) transferOf(op Opcode) uint64 {
+	if lim.MaxAppend == 0 || shapeOf(lim.Set, op).kind != kindAppend {
+		return lim.MaxTransfer
+	}
+	if lim.MaxTransfer == 0 {
+		return lim.MaxAppend
+	}
+	return min(lim.MaxAppend, lim.MaxTransfer)
 }
 
 // IOOptions are the parts of a block command that are usually left alone. The
@@ -168,10 +182,10 @@ func (c *Command) setLengths(l *Layout, nlb uint32, o *IOOptions) error {
 			"%d blocks of %s take %d bytes, more than a 32-bit length holds; ask for at most %d blocks",
 			nlb, host.unitText(), data, host.BlocksPerCommand(0))
 	}
-	if o.Limits.MaxTransfer != 0 && data > o.Limits.MaxTransfer {
+	if most := o.Limits.transferOf(c.Opcode); most != 0 && data > most {
 		return refuse(o.Limits.Set, c.Opcode, c.NSID, "data_len",
 			"%d bytes exceed the limit of %d bytes per command; ask for at most %d blocks of %s",
-			data, o.Limits.MaxTransfer, host.BlocksPerCommand(o.Limits.MaxTransfer), host.unitText())
+			data, most, host.BlocksPerCommand(most), host.unitText())
 	}
 	c.DataLen, c.MetadataLen = uint32(data), uint32(meta)
 	return nil
@@ -216,6 +230,9 @@ func (c *Command) setBlocks(l *Layout, slba uint64, nlb uint32, o *IOOptions) er
 	return c.setProtection(l, slba, o)
 }
 
+// maxZeroesDirective: bit 23 of CDW12 is NSZ in write zeroes.
+const maxZeroesDirective = 7
+
 func (c *Command) setDirective(o *IOOptions) error {
 	switch c.Opcode {
 	case OpWrite, OpWriteZeroes, OpWriteUncorrectable, OpCopy, OpZoneAppend:
@@ -224,6 +241,10 @@ func (c *Command) setDirective(o *IOOptions) error {
 	}
 	if o.Directive == DirectiveNone || o.Directive > 15 {
 		return refuse(o.Limits.Set, c.Opcode, c.NSID, "dtype", "directive type %d with dspec %d: the type is 1 (streams) to 15", o.Directive, o.DSPEC)
+	}
+	if c.Opcode == OpWriteZeroes && o.Directive > maxZeroesDirective {
+		return refuse(o.Limits.Set, c.Opcode, c.NSID, "dtype", "directive type %d: write zeroes takes 1 to %d, since its field has 3 bits",
+			o.Directive, maxZeroesDirective)
 	}
 	c.SetDTYPE(o.Directive)
 	c.SetDSPEC(o.DSPEC)

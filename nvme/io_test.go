@@ -1,6 +1,7 @@
 package nvme
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -170,11 +171,52 @@ func TestLimits(t *testing.T) {
 	require.ErrorContains(t, Check(&big, Layout{LBASize: 1 << 17}, Limits{}), "65536 blocks of 131072 take more than a 32-bit length holds")
 }
 
+// Zone append has a limit of its own, which holds beside the general one.
+func TestZoneAppendLimit(t *testing.T) {
+	l := Layout{LBASize: 4096}
+	zns, err := DecodeIdentifyZNSController(append([]byte{3}, make([]byte, IdentifySize-1)...))
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		transfer, appends uint64
+		most              uint32
+		limit             uint64
+	}{
+		{0, 0, MaxNLB, 0}, {65536, 0, 16, 65536}, {0, zns.MaxAppend(0), 8, 32768}, {65536, zns.MaxAppend(0), 8, 32768}, {16384, zns.MaxAppend(0), 4, 16384}, {65536, 4095, 0, 4095},
+	} {
+		lim := Limits{Set: SetZNS, MaxTransfer: tc.transfer, MaxAppend: tc.appends}
+		for _, nlb := range []uint32{tc.most, tc.most + 1} {
+			if nlb == 0 || nlb > MaxNLB {
+				continue
+			}
+			c, err := NewZoneAppend(1, l, 0, nlb, IOOptions{})
+			require.NoError(t, err)
+			_, limited := NewZoneAppend(1, l, 0, nlb, IOOptions{Limits: lim})
+			if nlb <= tc.most {
+				require.NoError(t, Check(&c, l, lim))
+				require.NoError(t, limited)
+				continue
+			}
+			want := fmt.Sprintf("zone-append nsid=1: data_len: %d bytes exceed the limit of %d bytes per command", nlb*4096, tc.limit)
+			require.ErrorContains(t, Check(&c, l, lim), want)
+			require.ErrorContains(t, limited, want)
+		}
+		// Other commands, and this opcode in other sets, keep the general limit.
+		if tc.transfer == 65536 {
+			_, err := NewWrite(1, l, 0, 16, IOOptions{Limits: lim})
+			require.NoError(t, err)
+			require.NoError(t, Check(&Command{Opcode: OpZoneAppend, DataLen: 65536}, l, Limits{Set: SetKV, MaxTransfer: 65536, MaxAppend: 4096}))
+		}
+	}
+}
+
 func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 	plain := Layout{LBASize: 512}
 	pi1 := Layout{LBASize: 512, MetadataSize: 8, PI: PIType1}
 	pi2 := Layout{LBASize: 512, MetadataSize: 16, PI: PIType2, PIFormat: Guard64, StorageTagBits: 16}
 	pi3 := Layout{LBASize: 512, MetadataSize: 8, PI: PIType3}
+	zeroes := func(nsid uint32, l Layout, slba uint64, nlb uint32, o IOOptions) (Command, error) {
+		return NewWriteZeroes(nsid, l, slba, nlb, false, o)
+	}
 	for _, tc := range []struct {
 		build func(uint32, Layout, uint64, uint32, IOOptions) (Command, error)
 		l     Layout
@@ -195,6 +237,9 @@ func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 		{NewWrite, plain, IOOptions{Directive: 16}, "directive type 16"},
 		{NewWrite, plain, IOOptions{DSPEC: 1}, "directive type 0 with dspec 1"},
 		{NewCompare, plain, IOOptions{Hint: HintSequential}, "only read and write take one"},
+		{zeroes, plain, IOOptions{Directive: 8}, "write zeroes takes 1 to 7"},
+		{zeroes, plain, IOOptions{Directive: DirectivePlacement, DSPEC: 1}, ""},
+		{NewWrite, plain, IOOptions{Directive: 8}, ""},
 		{NewWriteUncorrectable, plain, IOOptions{FUA: true}, "the command has no FUA"},
 		{NewWriteUncorrectable, plain, IOOptions{Directive: DirectiveStreams, DSPEC: 3}, ""},
 	} {
@@ -249,6 +294,15 @@ func TestTagSpace(t *testing.T) {
 		hi, lo := l.tagWords(tc.storage, tc.ref)
 		s, r := l.splitTags(hi, lo)
 		require.Equal(t, [2]uint64{tc.storage, tc.ref}, [2]uint64{s, r})
+		wideStorage, wideRef := tc.storage, tc.ref
+		if tc.bits < 64 {
+			wideStorage |= ^uint64(0) << tc.bits
+		}
+		if n := l.refTagBits(); n < 64 {
+			wideRef |= ^uint64(0) << n
+		}
+		wideHi, wideLo := l.tagWords(wideStorage, wideRef)
+		require.Equal(t, [2]uint64{hi, lo}, [2]uint64{wideHi, wideLo}, "tags that are too wide leave each other alone")
 		other := ^tc.ref
 		c.SetRefTag(l, other)
 		require.Equal(t, l.RefTagOf(other), c.RefTag(l))

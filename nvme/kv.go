@@ -28,7 +28,9 @@ func NewKVStore(nsid uint32, key []byte, size uint32, o KVStoreOption) (Command,
 			"store options 0x%02x: must-exist (1) and must-not-exist (2) exclude each other, and only bits 0 to 2 are defined", uint8(o))
 	}
 	c, err := kvCommand(OpKVStore, nsid, key, size)
-	c.CDW11 |= uint32(o) << cdw11KVOptionShift
+	if err == nil {
+		c.CDW11 |= uint32(o) << cdw11KVOptionShift
+	}
 	return c, err
 }
 

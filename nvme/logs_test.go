@@ -102,6 +102,9 @@ func TestDecodeIdentifyZNS(t *testing.T) {
 	le.PutUint32(b[8:], 0xffffffff)
 	le.PutUint32(b[12:], 3)
 	le.PutUint32(b[16:], 4)
+	for i := range uint32(6) {
+		le.PutUint32(b[20+4*i:], 11+i)
+	}
 	le.PutUint32(b[44:], 5)
 	le.PutUint16(b[48:], 6)
 	le.PutUint16(b[50:], 7)
@@ -110,7 +113,7 @@ func TestDecodeIdentifyZNS(t *testing.T) {
 	b[2816+16*2+8] = 1
 	n, err := DecodeIdentifyZNSNamespace(b)
 	require.NoError(t, err)
-	want := &IdentifyZNSNamespace{ZOC: 1, OZCS: 2, MAR: 13, MOR: 0xffffffff, RRL: 3, FRL: 4, NUMZRWA: 5, ZRWAFG: 6, ZRWASZ: 7, ZRWACAP: 8}
+	want := &IdentifyZNSNamespace{ZOC: 1, OZCS: 2, MAR: 13, MOR: 0xffffffff, RRL: 3, FRL: 4, RRL1: 11, RRL2: 12, RRL3: 13, FRL1: 14, FRL2: 15, FRL3: 16, NUMZRWA: 5, ZRWAFG: 6, ZRWASZ: 7, ZRWACAP: 8}
 	want.Formats[2] = ZNSFormat{ZSZE: 0x8000, ZDES: 1}
 	require.Equal(t, want, n)
 	require.Equal(t, uint32(14), n.MaxActive())

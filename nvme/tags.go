@@ -55,9 +55,11 @@ func (l Layout) RefTagOf(lba uint64) uint64 {
 }
 
 // tagWords packs storage and reference tag into the tag space, storage tag on
-// top, as a 128-bit number.
+// top, as a 128-bit number. Of either it takes the bits that its part holds,
+// so that none runs into the other.
 func (l *Layout) tagWords(storage, ref uint64) (hi, lo uint64) {
 	n := l.refTagBits()
+	storage, ref = l.storageTagOf(storage), l.RefTagOf(ref)
 	switch {
 	case n >= 64:
 		return storage << (n - 64), ref
@@ -99,8 +101,13 @@ func (l *Layout) splitTags(hi, lo uint64) (storage, ref uint64) {
 	default:
 		storage = hi<<(64-n) | lo>>n
 	}
+	return l.storageTagOf(storage), l.RefTagOf(lo)
+}
+
+// storageTagOf is the part of a number that the storage tag holds.
+func (l *Layout) storageTagOf(v uint64) uint64 {
 	if sts := l.StorageTagBits; sts < 64 {
-		storage &= 1<<sts - 1
+		return v & (1<<sts - 1)
 	}
-	return storage, l.RefTagOf(lo)
+	return v
 }

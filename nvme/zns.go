@@ -1,9 +1,6 @@
 package nvme
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 const cdw12PIREMAP = 1 << 25 // zone append: reference tag follows the LBA that was chosen
 
@@ -46,11 +43,9 @@ const (
 )
 
 const (
-	cdw13SelectAll   = 1 << 8
-	cdw13ZRWA        = 1 << 9 // open: with a random write area
-	cdw13PartialList = 1 << 16
-	cdw13ZRASFShift  = 8
-	zoneDescExtUnit  = 64
+	cdw13SelectAll  = 1 << 8
+	cdw13ZRWA       = 1 << 9 // open: with a random write area
+	zoneDescExtUnit = 64
 )
 
 // ZoneSendOptions are the parts of zone management send that are usually left
@@ -97,137 +92,6 @@ func NewZoneSend(nsid uint32, slba uint64, action ZoneAction, o ZoneSendOptions)
 	return c, nil
 }
 
-// ZoneReportFilter selects zones by state.
-type ZoneReportFilter uint8
-
-// Zone report filters.
-const (
-	ZonesAll            ZoneReportFilter = 0
-	ZonesEmpty          ZoneReportFilter = 1
-	ZonesImplicitlyOpen ZoneReportFilter = 2
-	ZonesExplicitlyOpen ZoneReportFilter = 3
-	ZonesClosed         ZoneReportFilter = 4
-	ZonesFull           ZoneReportFilter = 5
-	ZonesReadOnly       ZoneReportFilter = 6
-	ZonesOffline        ZoneReportFilter = 7
-)
-
-// NewZoneReport builds a zone management receive that reports the zones from
-// slba that pass the filter into a buffer of length bytes, a multiple of 4.
-// partial makes the count in the report the number of zones in the buffer
-// instead of all that pass. [DecodeZoneReport] reads it.
-func NewZoneReport(nsid uint32, slba uint64, filter ZoneReportFilter, partial bool, length uint32, lim Limits) (Command, error) {
-	c := Command{Opcode: OpZoneMgmtRecv, NSID: nsid}
-	if err := checkRange(&c, slba, 1, &lim); err != nil {
-		return Command{}, err
-	}
-	if length < zoneReportHeader || length%4 != 0 {
-		return Command{}, refuse(SetZNS, c.Opcode, nsid, "data_len", "%d bytes; a zone report takes %d and %d more per zone, in multiples of 4",
-			length, zoneReportHeader, zoneDescriptorSize)
-	}
-	c.SetSLBA(slba)
-	c.CDW12 = length/4 - 1
-	c.CDW13 = uint32(filter) << cdw13ZRASFShift
-	if partial {
-		c.CDW13 |= cdw13PartialList
-	}
-	c.DataLen = length
-	return c.within(&lim)
-}
-
-// ZoneState is the state of a zone.
-type ZoneState uint8
-
-// Zone states.
-const (
-	ZoneStateEmpty          ZoneState = 0x1
-	ZoneStateImplicitlyOpen ZoneState = 0x2
-	ZoneStateExplicitlyOpen ZoneState = 0x3
-	ZoneStateClosed         ZoneState = 0x4
-	ZoneStateReadOnly       ZoneState = 0xd
-	ZoneStateFull           ZoneState = 0xe
-	ZoneStateOffline        ZoneState = 0xf
-)
-
-// String names the state.
-func (s ZoneState) String() string {
-	switch s {
-	case ZoneStateEmpty:
-		return "empty"
-	case ZoneStateImplicitlyOpen:
-		return "implicitly open"
-	case ZoneStateExplicitlyOpen:
-		return "explicitly open"
-	case ZoneStateClosed:
-		return "closed"
-	case ZoneStateReadOnly:
-		return "read only"
-	case ZoneStateFull:
-		return "full"
-	case ZoneStateOffline:
-		return "offline"
-	}
-	return fmt.Sprintf("unknown (0x%x)", uint8(s))
-}
-
-// MarshalText is [ZoneState.String].
-func (s ZoneState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// Zone is one zone descriptor.
-type Zone struct {
-	// Type is the zone type; 2 is sequential write required.
-	Type       uint8     `json:"zt"`
-	State      ZoneState `json:"zs"`
-	Attributes uint8     `json:"za"`
-	AttrInfo   uint8     `json:"zai"`
-	// Capacity is what can be written to the zone, in logical blocks.
-	Capacity uint64 `json:"zcap"`
-	// SLBA is the first block of the zone.
-	SLBA uint64 `json:"zslba"`
-	// WritePointer is the next block to write; it has no meaning in full,
-	// read only and offline zones.
-	WritePointer uint64 `json:"wp"`
-}
-
-// ZoneReport is the answer to [NewZoneReport].
-type ZoneReport struct {
-	// Count is the number of zones that pass the filter, which may be more
-	// than fit the buffer; with a partial report it is those in the buffer.
-	Count uint64 `json:"nr_zones"`
-	Zones []Zone `json:"zones"`
-}
-
-const (
-	zoneReportHeader   = 64
-	zoneDescriptorSize = 64
-)
-
-// DecodeZoneReport reads a zone report: as many zones as the report counts
-// and b holds.
-func DecodeZoneReport(b []byte) (*ZoneReport, error) {
-	if err := need("zone report", b, zoneReportHeader); err != nil {
-		return nil, err
-	}
-	le := binary.LittleEndian
-	r := &ZoneReport{Count: le.Uint64(b)}
-	b = b[zoneReportHeader:]
-	n := min(r.Count, uint64(len(b)/zoneDescriptorSize))
-	r.Zones = make([]Zone, n)
-	for i := range r.Zones {
-		d := b[i*zoneDescriptorSize:]
-		r.Zones[i] = Zone{
-			Type:         d[0] & 0xf,
-			State:        ZoneState(d[1] >> 4),
-			Attributes:   d[2],
-			AttrInfo:     d[3],
-			Capacity:     le.Uint64(d[8:]),
-			SLBA:         le.Uint64(d[16:]),
-			WritePointer: le.Uint64(d[24:]),
-		}
-	}
-	return r, nil
-}
-
 // IdentifyZNSNamespace is the Identify Namespace data structure of the zoned
 // namespace command set (CNS 05h with CSI 02h).
 type IdentifyZNSNamespace struct {
@@ -237,8 +101,16 @@ type IdentifyZNSNamespace struct {
 	// 0xffffffff means no limit: see [IdentifyZNSNamespace.MaxOpen].
 	MAR uint32 `json:"mar"`
 	MOR uint32 `json:"mor"`
-	RRL uint32 `json:"rrl"`
-	FRL uint32 `json:"frl"`
+	// RRL and FRL are limits of zones that recommend a reset or a finish, in
+	// seconds, with three more each for the levels in [Zone.AttrInfo].
+	RRL  uint32 `json:"rrl"`
+	FRL  uint32 `json:"frl"`
+	RRL1 uint32 `json:"rrl1"`
+	RRL2 uint32 `json:"rrl2"`
+	RRL3 uint32 `json:"rrl3"`
+	FRL1 uint32 `json:"frl1"`
+	FRL2 uint32 `json:"frl2"`
+	FRL3 uint32 `json:"frl3"`
 	// NUMZRWA is the number of random write areas, zero-based; ZRWASZ and
 	// ZRWAFG are their size and flush granularity in logical blocks.
 	NUMZRWA uint32 `json:"numzrwa"`
@@ -253,9 +125,14 @@ type IdentifyZNSNamespace struct {
 type ZNSFormat struct {
 	// ZSZE is the zone size in logical blocks.
 	ZSZE uint64 `json:"zsze"`
-	// ZDES is the zone descriptor extension size in 64 bytes.
+	// ZDES is the zone descriptor extension size in 64 bytes: see
+	// [ZNSFormat.ExtensionSize].
 	ZDES uint8 `json:"zdes"`
 }
+
+// ExtensionSize is the size of a zone descriptor extension in bytes, 0 if
+// zones have none.
+func (f ZNSFormat) ExtensionSize() uint32 { return uint32(f.ZDES) * zoneDescExtUnit }
 
 const (
 	znsFormatsAt  = 2816
@@ -276,6 +153,12 @@ func DecodeIdentifyZNSNamespace(b []byte) (*IdentifyZNSNamespace, error) {
 		MOR:     le.Uint32(b[8:]),
 		RRL:     le.Uint32(b[12:]),
 		FRL:     le.Uint32(b[16:]),
+		RRL1:    le.Uint32(b[20:]),
+		RRL2:    le.Uint32(b[24:]),
+		RRL3:    le.Uint32(b[28:]),
+		FRL1:    le.Uint32(b[32:]),
+		FRL2:    le.Uint32(b[36:]),
+		FRL3:    le.Uint32(b[40:]),
 		NUMZRWA: le.Uint32(b[44:]),
 		ZRWAFG:  le.Uint16(b[48:]),
 		ZRWASZ:  le.Uint16(b[50:]),
@@ -321,9 +204,9 @@ func DecodeIdentifyZNSController(b []byte) (*IdentifyZNSController, error) {
 	return &IdentifyZNSController{ZASL: b[0]}, nil
 }
 
-// MaxAppend is the most bytes that one zone append may transfer; minPageSize
-// as in [IdentifyController.MaxDataTransfer]. 0 means that the limit of the
-// other commands applies.
+// MaxAppend is the most bytes that one zone append may transfer, for
+// [Limits.MaxAppend]; minPageSize as in [IdentifyController.MaxDataTransfer].
+// 0 means that the limit of the other commands applies.
 func (c *IdentifyZNSController) MaxAppend(minPageSize uint64) uint64 {
 	return pagesLimit(c.ZASL, minPageSize)
 }

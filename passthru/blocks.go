@@ -50,7 +50,7 @@ var blockCommands = map[nvme.Opcode]func(nsid uint32, l nvme.Layout, slba uint64
 
 func (d *Device) blocks(ctx context.Context, op nvme.Opcode, slba uint64, data, metadata []byte, o nvme.IOOptions) error {
 	host := d.BlockLayout(o.PRACT)
-	n, err := host.Blocks(uint64(len(data)))
+	n, err := wholeBlocks(host, data)
 	switch most := uint64(blocksPerCommand(host, d.limits.MaxTransfer)); {
 	case err != nil:
 		err = fmt.Errorf("data of %d bytes at block %#x: %w of layout %s", len(data), slba, err, d.layout)
@@ -69,6 +69,14 @@ func (d *Device) blocks(ctx context.Context, op nvme.Opcode, slba uint64, data, 
 	}
 	_, err = d.DoMetadata(ctx, cmd, data, metadata)
 	return err
+}
+
+// wholeBlocks counts the blocks of a layout in data, at least one.
+func wholeBlocks(host nvme.Layout, data []byte) (uint64, error) {
+	if len(data) == 0 {
+		return 0, fmt.Errorf("no data: give at least one block of %s bytes", unitText(host))
+	}
+	return host.Blocks(uint64(len(data)))
 }
 
 // metadataLimit is the other limit of a command where metadata is apart.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"sync"
@@ -71,8 +70,6 @@ const (
 	// that is read of a log in one piece: what the driver takes also behind
 	// an IOMMU. The limit of the admin queue is not in sysfs.
 	adminBuffer = 128 << 10
-	// adminSlack is what a stall limit leaves the driver beyond a time-out.
-	adminSlack = 15 * time.Second
 )
 
 // OpenController opens a controller's node, /dev/nvmeX, or the controller of a
@@ -113,17 +110,11 @@ func openController(path string, cfg *ControllerConfig) (*Controller, error) {
 
 // open opens c.path and learns what the controller is.
 func (c *Controller) open(cfg *ControllerConfig) error {
-	if cfg.Timeout < 0 || cfg.Timeout.Milliseconds() > math.MaxUint32 || cfg.Timeout%time.Millisecond != 0 {
-		return fmt.Errorf("time-out %v: need 0 (the driver's own) to %d ms, in whole milliseconds", cfg.Timeout, uint32(math.MaxUint32))
-	}
-	if cfg.StallLimit < 0 || cfg.StallLimit > 0 && cfg.StallLimit < cfg.Timeout {
-		return fmt.Errorf("stall limit %v: need at least the time-out of a command, %v, so that the driver's verdict comes first", cfg.StallLimit, cfg.Timeout)
+	var err error
+	if c.limit, err = checkTimes(cfg.Timeout, cfg.StallLimit); err != nil {
+		return err
 	}
 	c.timeoutMS = uint32(cfg.Timeout.Milliseconds())
-	if c.limit = cfg.StallLimit; c.limit == 0 {
-		c.limit = max(uringcmd.DefaultStallLimit, cfg.Timeout+adminSlack)
-	}
-	var err error
 	if c.fd, err = sys.OpenDevice(c.path, cfg.Writable, false); err != nil {
 		return denyOpen(sysfs.OpenError(c.path, err))
 	}
@@ -186,7 +177,10 @@ func (c *Controller) byRing(cmd *nvme.Command) bool {
 //
 // With ctx done Do returns early, and the command goes on by itself.
 func (c *Controller) Do(ctx context.Context, cmd nvme.Command, data []byte) (result uint64, err error) {
-	if err = c.check(&cmd, data); err == nil {
+	if err = stop(ctx); err == nil {
+		err = c.check(&cmd, data)
+	}
+	if err == nil {
 		if cmd.TimeoutMS == 0 {
 			cmd.TimeoutMS = c.timeoutMS
 		}
@@ -221,9 +215,6 @@ func (c *Controller) check(cmd *nvme.Command, data []byte) error {
 // doIoctl sends a command by the synchronous ioctl, on a goroutine of its own
 // so that the caller can leave before it ends.
 func (c *Controller) doIoctl(ctx context.Context, cmd nvme.Command, data []byte) (uint64, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
 	c.mu.Lock()
 	fd := c.fd
 	if fd < 0 {
@@ -267,7 +258,7 @@ func (c *Controller) Close() error {
 	}
 	var errs []error
 	if c.ring != nil {
-		errs = append(errs, c.ring.close(c.limit))
+		errs = append(errs, c.ring.close())
 	}
 	idle := make(chan struct{})
 	go func() {

@@ -13,10 +13,10 @@ func (c *Controller) startRing(cfg *ControllerConfig) {
 		c.noRing = "ControllerConfig.NoRing"
 		return
 	}
-	e := newSlots(adminDepth, nvme.SetAdmin, c.timeoutMS)
+	e := newSlots(adminDepth, nvme.SetAdmin, c.timeoutMS, c.limit)
 	e.writable = c.writable
 	e.open = func(q *QueueConfig) (*Queue, error) { return c.newQueue(cfg, q) }
-	w, err := startWorker(e, e.slots, QueueConfig{BufferSize: adminBuffer, StallLimit: c.limit})
+	w, err := startWorker(e, e.slots, QueueConfig{BufferSize: adminBuffer})
 	if err != nil {
 		c.noRing = err.Error()
 		return

@@ -272,8 +272,11 @@ func TestCommandsTakeTheirWay(t *testing.T) {
 		require.ErrorIs(t, err, syscall.ENOTTY)
 		require.Empty(t, f.taken())
 	}
-	for _, op := range []nvme.Opcode{nvme.AdminSetFeatures, nvme.AdminFormatNVM, nvme.AdminNSMgmt, nvme.AdminNSAttach, nvme.AdminSanitize, nvme.AdminFWCommit, 0xc5} {
+	for _, op := range []nvme.Opcode{nvme.AdminSetFeatures, nvme.AdminFormatNVM, nvme.AdminSanitize, nvme.AdminFWCommit, 0xc5} {
 		byIoctl(c, nvme.Command{Opcode: op})
+	}
+	for _, op := range []nvme.Opcode{nvme.AdminNSMgmt, nvme.AdminNSAttach} {
+		byIoctl(c, nvme.Command{Opcode: op, DataLen: nvme.IdentifySize})
 	}
 	identify, err := nvme.NewIdentify(nvme.CNSController, nvme.IdentifyOptions{})
 	require.NoError(t, err)

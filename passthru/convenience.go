@@ -37,13 +37,13 @@ func (d *Device) Deallocate(ctx context.Context, ranges ...Range) error {
 			return &OpError{Op: "deallocate on", Path: d.Path(), Err: err}
 		}
 		for r.Blocks > 0 {
-			n := min(r.Blocks, 1<<32-1)
+			n := min(r.Blocks, d.deallocateRange())
 			all = append(all, nvme.DSMRange{SLBA: r.SLBA, NLB: uint32(n)})
 			r.SLBA, r.Blocks = r.SLBA+n, r.Blocks-n
 		}
 	}
 	for len(all) > 0 {
-		batch := all[:min(len(all), nvme.MaxDSMRanges)]
+		batch := d.deallocateBatch(all)
 		all = all[len(batch):]
 		cmd, err := nvme.NewDSM(d.nsid, batch, nvme.DSMDeallocate, d.checks())
 		if err != nil {
@@ -60,6 +60,51 @@ func (d *Device) Deallocate(ctx context.Context, ranges ...Range) error {
 	return nil
 }
 
+// deallocateRange is the most blocks of one range. A drive may skip longer
+// ones without a word (DMRSL of the NVM command set's Identify Controller).
+func (d *Device) deallocateRange() uint64 {
+	most := uint64(1<<32 - 1)
+	if d.nvm.DMRSL != 0 {
+		most = uint64(d.nvm.DMRSL)
+	}
+	if d.nvm.DMSL != 0 {
+		most = min(most, d.nvm.DMSL)
+	}
+	return most
+}
+
+// deallocateBatch is how many of the ranges one command takes: DMRL ranges of
+// DMSL blocks together.
+func (d *Device) deallocateBatch(all []nvme.DSMRange) []nvme.DSMRange {
+	most := min(len(all), nvme.MaxDSMRanges)
+	if d.nvm.DMRL != 0 {
+		most = min(most, int(d.nvm.DMRL))
+	}
+	blocks := uint64(0)
+	for i, r := range all[:most] {
+		if blocks += uint64(r.NLB); i > 0 && d.nvm.DMSL != 0 && blocks > d.nvm.DMSL {
+			return all[:i]
+		}
+	}
+	return all[:most]
+}
+
+// zeroBlocks is the most blocks of one write zeroes command. Drives apply MDTS
+// to it unless they name a limit of its own.
+func (d *Device) zeroBlocks(deallocate bool) uint32 {
+	most := d.nvm.MaxWriteZeroes(0)
+	if deallocate {
+		most = d.nvm.MaxDeallocatingWriteZeroes(0)
+	}
+	switch {
+	case most != 0:
+		return uint32(max(1, min(nvme.MaxNLB, most/uint64(d.layout.LBASize))))
+	case d.limits.MaxTransfer != 0:
+		return min(nvme.MaxNLB, max(1, d.limits.MaxBlocks))
+	}
+	return nvme.MaxNLB
+}
+
 // WriteZeroes sets a range to zeros without moving data, in as many commands
 // as it takes; with deallocate the drive may deallocate it as well (DEAC).
 func (d *Device) WriteZeroes(ctx context.Context, r Range, deallocate bool) error {
@@ -69,10 +114,7 @@ func (d *Device) WriteZeroes(ctx context.Context, r Range, deallocate bool) erro
 	options := nvme.IOOptions{Limits: d.checks()}
 	options.PRACT = d.layout.PI != nvme.PINone // the drive makes the protection information
 	for r.Blocks > 0 {
-		n := uint32(min(r.Blocks, nvme.MaxNLB))
-		if d.limits.MaxTransfer != 0 { // drives apply MDTS to it unless they say otherwise
-			n = min(n, max(1, d.limits.MaxBlocks))
-		}
+		n := uint32(min(r.Blocks, uint64(d.zeroBlocks(deallocate))))
 		cmd, err := nvme.NewWriteZeroes(d.nsid, d.layout, r.SLBA, n, deallocate, options)
 		if err != nil {
 			return &OpError{Op: "write zeroes on", Path: d.Path(), Err: err}
@@ -87,12 +129,12 @@ func (d *Device) WriteZeroes(ctx context.Context, r Range, deallocate bool) erro
 
 // Append writes data, whole blocks of DataLayout, at the write pointer of the
 // zone that starts at zslba, and returns the SLBA where it went. It is one
-// command, which the drive's zone append limit bounds.
+// command of at most Limits.MaxAppend bytes.
 func (d *Device) Append(ctx context.Context, zslba uint64, data []byte) (slba uint64, err error) {
 	if d.set != nvme.SetZNS {
 		return 0, &OpError{Op: "append to", Path: d.Path(), Err: errors.New("the namespace is not zoned: use WriteAt")}
 	}
-	blocks, err := d.DataLayout().Blocks(uint64(len(data)))
+	blocks, err := wholeBlocks(d.DataLayout(), data)
 	if err == nil && blocks > nvme.MaxNLB {
 		err = fmt.Errorf("%d blocks: one command appends at most %d", blocks, nvme.MaxNLB)
 	}

@@ -6,56 +6,14 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/nvmepass/nvmepass/fixedbuf"
 	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/iopoll"
 	"github.com/nvmepass/nvmepass/nvme"
+	"github.com/nvmepass/nvmepass/uringcmd"
 )
-
-// Config says how to open a Device. nil is the zero value.
-type Config struct {
-	// Writable opens the node for writing as well. Without it every command
-	// that changes the drive is refused with ErrReadOnly.
-	Writable bool
-
-	// The rest concerns the Device's own commands (ReadAt, Do and so on),
-	// which any goroutine may send. Queues have a QueueConfig.
-
-	// Depth is how many of them can be in flight; 0 is DefaultDepth.
-	Depth int
-	// BufferSize is the size in bytes of each one's bounce buffer, a multiple
-	// of the layout's unit: larger transfers are split. 0 is
-	// DefaultBufferSize, or what one command can move if that is less. Depth
-	// times BufferSize is what the Device pins.
-	BufferSize int
-	// Workers is the number of threads, each with a ring of its own, that
-	// share Depth; 0 is 1. Use one for each poll queue, or more if one CPU
-	// does not keep up.
-	Workers int
-	// Poll polls for completions. A worker then keeps a CPU busy while
-	// commands are in flight.
-	Poll bool
-	// HugePages chooses the page size of the buffers.
-	HugePages fixedbuf.HugePages
-	// AllowIoctl lets commands go through the driver's synchronous ioctls
-	// where io_uring is not available (uringcmd.ErrDisabled) or this kernel's
-	// is too old (uringcmd.ErrNotSupported): a thread for each command in
-	// flight instead of a ring.
-	AllowIoctl bool
-	// Timeout is the driver's limit for each command, in whole milliseconds
-	// up to 49 days; 0 is the driver's default (30 s). The driver aborts a
-	// command that takes longer, and resets the controller if that does not
-	// help.
-	Timeout time.Duration
-	// StallLimit bounds how long Close waits, and how long commands may stay
-	// without any completion before the Device gives up on its ring; 0 is
-	// uringcmd.DefaultStallLimit.
-	StallLimit time.Duration
-}
 
 // Device is one namespace. Its methods are safe for use by any goroutine.
 type Device struct {
@@ -72,6 +30,7 @@ type Device struct {
 	ns     *nvme.IdentifyNamespace
 	layout nvme.Layout
 	limits Limits
+	nvm    nvme.IdentifyNVMController
 	poll   iopoll.Support
 	set    nvme.CommandSet
 
@@ -92,7 +51,11 @@ func Open(path string, cfg *Config) (*Device, error) {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	d, err := open(path, cfg)
+	checked, err := cfg.check()
+	if err != nil {
+		return nil, &OpError{Op: "open", Path: shorten(path), Err: err}
+	}
+	d, err := open(path, &checked)
 	if err != nil {
 		return nil, &OpError{Op: "open", Path: shorten(path), Err: err}
 	}
@@ -135,6 +98,11 @@ func open(path string, cfg *Config) (*Device, error) {
 	}
 	if pair.Generic == "" {
 		return nil, fmt.Errorf("%w for passthrough: there is no generic node of %s: %w", ErrWrongNode, node.What, &UnsupportedError{Feature: "the generic node of a namespace", MinimumKernel: "5.13"})
+	}
+	if !cfg.AllowIoctl {
+		if err := uringcmd.Usable(); errors.Is(err, uringcmd.ErrDisabled) || errors.Is(err, uringcmd.ErrNotSupported) {
+			return nil, withoutRing(err)
+		}
 	}
 	d := &Device{given: path, mapped: node.Kind == sysfs.Block, pair: pair, writable: cfg.Writable, cfg: *cfg}
 	// The generic node refuses O_DIRECT.
@@ -179,6 +147,8 @@ func (d *Device) learn() error {
 	}
 	d.set = d.commandSet()
 	d.limits = findLimits(d.ctrl, d.ns, d.layout, d.pair.Limits())
+	d.limits.MaxAppend = d.appendLimit()
+	d.nvm = d.nvmLimits()
 	d.poll = iopoll.FindPair(d.given, d.pair)
 	return nil
 }
@@ -209,6 +179,35 @@ func (d *Device) commandSet() nvme.CommandSet {
 		return nvme.SetZNS
 	}
 	return nvme.SetNVM
+}
+
+// appendLimit asks a zoned namespace's controller for its limit. Without an
+// answer the drive itself refuses what is above.
+func (d *Device) appendLimit() uint64 {
+	if d.set != nvme.SetZNS {
+		return 0
+	}
+	data, err := d.identify(nvme.CNSSetController, nvme.IdentifyOptions{CSI: nvme.SetZNS})
+	if err != nil {
+		return 0
+	}
+	zns, err := nvme.DecodeIdentifyZNSController(data)
+	if err != nil {
+		return 0
+	}
+	return zns.MaxAppend(0)
+}
+
+// nvmLimits asks for the controller's limits on commands without data, which
+// only newer ones tell; all zero, which means none, if it does not.
+func (d *Device) nvmLimits() nvme.IdentifyNVMController {
+	data, err := d.identify(nvme.CNSSetController, nvme.IdentifyOptions{CSI: nvme.SetNVM})
+	if err == nil {
+		if c, derr := nvme.DecodeIdentifyNVMController(data); derr == nil {
+			return *c
+		}
+	}
+	return nvme.IdentifyNVMController{}
 }
 
 // readLayout asks for the extended formats only where there are some: that
@@ -298,9 +297,10 @@ func (d *Device) closed() bool {
 func (d *Device) CommandSet() nvme.CommandSet { return d.set }
 
 // Close refuses further commands, waits for those in flight, and closes the
-// node. If some do not come back within Config.StallLimit, their memory stays
-// mapped and the error says so. Queues keep a descriptor of their own and are
-// closed by their owners. Closing again does nothing.
+// node. If some do not come back within Config.StallLimit, it gives up on the
+// ring: their callers get an error, the Device's memory stays mapped, and the
+// error says so, after at most twice the limit. Queues keep a descriptor of
+// their own and are closed by their owners. Closing again does nothing.
 func (d *Device) Close() error {
 	d.starting.Lock() // no engine starts from here on
 	defer d.starting.Unlock()
@@ -308,14 +308,19 @@ func (d *Device) Close() error {
 		return nil
 	}
 	var err error
+	inUse := false
 	if e := d.running.Load(); e != nil {
-		err = e.close(d.cfg.StallLimit)
+		err = e.close()
+		inUse = e.givenUp.Load()
 	}
 	d.mu.Lock()
 	fd := d.fd
 	d.fd = -1
 	d.mu.Unlock()
-	if err = errors.Join(err, sys.Close(fd)); err != nil {
+	if !inUse { // by an ioctl that has not ended, perhaps
+		err = errors.Join(err, sys.Close(fd))
+	}
+	if err != nil {
 		return &OpError{Op: "close", Path: d.Path(), Err: err}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package passthru
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,6 +84,17 @@ func TestB27Limits(t *testing.T) {
 	}
 }
 
+// TestSize beyond what an offset can name is cut to whole blocks.
+func TestSize(t *testing.T) {
+	d := nullDevice(nvme.Layout{LBASize: 4096, MetadataSize: 64, Extended: true})
+	d.limits.Blocks = 3
+	require.EqualValues(t, 3*4160, d.Size())
+	for _, blocks := range []uint64{math.MaxUint64, 1 << 52} {
+		d.limits.Blocks = blocks
+		require.Equal(t, int64(math.MaxInt64/4160*4160), d.Size())
+	}
+}
+
 func TestSureBytes(t *testing.T) {
 	require.EqualValues(t, 7, Limits{MaxTransfer: 7}.sureBytes())
 	require.EqualValues(t, 129*sys.PageSize(), Limits{MaxTransfer: 7, MaxSegments: 129}.sureBytes())
@@ -98,6 +110,12 @@ func TestClosedDevice(t *testing.T) {
 	_, err = d.SMART()
 	require.ErrorIs(t, err, os.ErrClosed)
 	require.ErrorContains(t, err, "read SMART log of /dev/null")
+	for _, off := range []int64{0, d.Size()} { // also what would move nothing
+		for _, n := range []int{0, 512} {
+			_, err = d.ReadAt(make([]byte, n), off)
+			require.ErrorIs(t, err, os.ErrClosed)
+		}
+	}
 }
 
 // TestSMARTOnANodeThatIsNoDrive names the command and what it needs.

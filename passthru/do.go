@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nvmepass/nvmepass/fixedbuf"
 	"github.com/nvmepass/nvmepass/nvme"
@@ -18,7 +19,8 @@ import (
 // count, range, namespace ID. What changes the drive needs Config.Writable; so
 // do vendor commands, whose effect is not known.
 //
-// With ctx done Do returns early, and the command goes on by itself.
+// With ctx done Do returns early, and the command goes on by itself; nothing is
+// sent if ctx was done before.
 func (d *Device) Do(ctx context.Context, cmd nvme.Command, data []byte) (result uint64, err error) {
 	return d.DoMetadata(ctx, cmd, data, nil)
 }
@@ -26,14 +28,19 @@ func (d *Device) Do(ctx context.Context, cmd nvme.Command, data []byte) (result 
 // DoMetadata is Do with a separate metadata buffer, of exactly cmd.MetadataLen
 // bytes.
 func (d *Device) DoMetadata(ctx context.Context, cmd nvme.Command, data, metadata []byte) (result uint64, err error) {
-	if err := d.checkCommand(&cmd, data, metadata); err != nil {
-		return 0, d.doError(&cmd, err)
+	if err = stop(ctx); err == nil {
+		err = d.checkCommand(&cmd, data, metadata)
 	}
-	e, err := d.engine()
-	if err != nil {
-		return 0, d.doError(&cmd, err)
+	var e *engine
+	if err == nil {
+		e, err = d.engine(ctx)
 	}
-	result, err = e.do(ctx, &cmd, data, metadata)
+	if err == nil {
+		err = e.checkTimeout(&cmd)
+	}
+	if err == nil {
+		result, err = e.do(ctx, &cmd, data, metadata)
+	}
 	if err != nil {
 		return result, d.doError(&cmd, err)
 	}
@@ -58,6 +65,15 @@ func (d *Device) checkCommand(cmd *nvme.Command, data, metadata []byte) error {
 		return fmt.Errorf("%d bytes of metadata: one command may move %d, because kernels were seen to crash above that; split it", cmd.MetadataLen, MaxMetadata)
 	}
 	return nvme.Check(cmd, d.layout, d.checks())
+}
+
+// checkTimeout refuses a command that the driver may leave longer than the
+// ring, which would then be given up with all that is on it.
+func (e *engine) checkTimeout(cmd *nvme.Command) error {
+	if own := time.Duration(cmd.TimeoutMS) * time.Millisecond; own > e.limit && e.ioctl == nil {
+		return fmt.Errorf("time-out of the command %v: it must not be above Config.StallLimit, which is %v: raise that", own, e.limit)
+	}
+	return nil
 }
 
 // harmless are the commands that leave data and state of a drive alone; the

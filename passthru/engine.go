@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,12 +31,24 @@ type engine struct {
 	closed  chan struct{} // closed when the device is
 	broken  chan struct{} // closed when a ring has failed; reason says why
 	reason  error
-	once    sync.Once    // of broken
-	lost    atomic.Int64 // slots that a failed ring still holds: never free again
-	ioctl   *fixedbuf.Arena
+	once    sync.Once       // of broken
+	lost    atomic.Int64    // slots that a failed ring still holds: never free again
+	ioctl   *fixedbuf.Arena // bounce buffers where all commands go by ioctl, else nil
+	fd      int             // for ioctls; open for as long as slots may be held
 	meta    *fixedbuf.Arena
 	blocks  uint32 // logical blocks in one bounce buffer
 	timeout uint32 // of each command in ms, 0 for the driver's
+	// loneBytes is the longest transfer that may go by lone, 0 for none;
+	// byRingOnly is set when the node turned out not to take that, and
+	// transfers counts those that are on their way.
+	loneBytes  int64
+	byRingOnly atomic.Bool
+	transfers  atomic.Int32
+	// limit is how long commands may stay without a completion.
+	limit time.Duration
+	// givenUp: Close does not wait for commands any longer. Goroutines may
+	// still hold slots, so that their memory has to stay.
+	givenUp atomic.Bool
 }
 
 // States of a slot.
@@ -59,14 +72,8 @@ type slot struct {
 	more   *fixedbuf.Arena // metadata beyond the bounce buffer, or nil
 	done   chan struct{}   // one token when the command has ended
 	lost   bool            // the ring failed while it held the command
+	pin    runtime.Pinner  // of the caller's memory in lone
 }
-
-// Limits of Config.
-const (
-	DefaultDepth      = 128
-	DefaultBufferSize = 128 << 10
-	maxWorkers        = 64
-)
 
 // newEngine starts the workers, or where allowed and necessary prepares for
 // ioctls.
@@ -74,28 +81,17 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 	host := d.layout.UnderPRACT()
 	unit := host.Unit()
 	depth, size, workers := cfg.Depth, cfg.BufferSize, cfg.Workers
-	if depth == 0 {
-		depth = DefaultDepth
-	}
-	if workers == 0 {
-		workers = 1
-	}
 	if size == 0 {
 		size = int(max(1, min(DefaultBufferSize/unit, blocksPerCommand(host, d.limits.MaxTransfer)))) * int(unit)
 	}
-	if workers < 1 || workers > maxWorkers {
-		return nil, fmt.Errorf("%d workers: need 1 to %d", workers, maxWorkers)
-	}
-	if depth < workers || depth > MaxDepth-workers {
-		return nil, fmt.Errorf("depth %d: need %d to %d, at least one for each worker", depth, workers, MaxDepth-workers)
-	}
-	e := newSlots(depth, d.set, uint32(cfg.Timeout.Milliseconds()))
-	e.dev, e.open, e.writable = d, d.newQueue, d.writable
+	e := newSlots(depth, d.set, uint32(cfg.Timeout.Milliseconds()), cfg.StallLimit)
+	e.dev, e.fd, e.writable = d, d.fd, d.writable
+	e.open = func(q *QueueConfig) (*Queue, error) { return d.newQueue(q, []*Device{d}) }
 	var err error
 	for i := range workers {
 		first, last := depth*i/workers, depth*(i+1)/workers
 		var w *worker
-		w, err = startWorker(e, e.slots[first:last], QueueConfig{BufferSize: size, Poll: cfg.Poll, HugePages: cfg.HugePages, StallLimit: cfg.StallLimit})
+		w, err = startWorker(e, e.slots[first:last], QueueConfig{BufferSize: size, Poll: cfg.Poll, HugePages: cfg.HugePages})
 		if err != nil {
 			break
 		}
@@ -104,10 +100,12 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 	}
 	noRing := errors.Is(err, uringcmd.ErrDisabled) || errors.Is(err, uringcmd.ErrNotSupported)
 	switch {
+	case noRing && cfg.AllowIoctl && cfg.Poll:
+		err = fmt.Errorf("%w; Config.AllowIoctl does not help, since ioctls are not polled: leave out Config.Poll", err)
 	case noRing && cfg.AllowIoctl:
 		err = e.prepareIoctl(size)
 	case noRing:
-		err = fmt.Errorf("%w; set Config.AllowIoctl to use the driver's ioctls instead", err)
+		err = withoutRing(err)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.stopWorkers())
@@ -115,12 +113,16 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 	for i := range e.slots {
 		e.free <- i
 	}
+	e.findLone(cfg)
 	return e, nil
 }
 
 // newSlots makes an engine without workers. None of its slots is free yet.
-func newSlots(depth int, set nvme.CommandSet, timeoutMS uint32) *engine {
-	e := &engine{set: set, slots: make([]slot, depth), free: make(chan int, depth), closed: make(chan struct{}), broken: make(chan struct{}), timeout: timeoutMS}
+func newSlots(depth int, set nvme.CommandSet, timeoutMS uint32, limit time.Duration) *engine {
+	e := &engine{
+		set: set, slots: make([]slot, depth), free: make(chan int, depth), closed: make(chan struct{}), broken: make(chan struct{}),
+		timeout: timeoutMS, limit: limit,
+	}
 	for i := range e.slots {
 		e.slots[i].done = make(chan struct{}, 1)
 	}
@@ -131,6 +133,9 @@ func newSlots(depth int, set nvme.CommandSet, timeoutMS uint32) *engine {
 func (e *engine) acquire(ctx context.Context) (int, error) {
 	if err := e.refuses(); err != nil {
 		return 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err // nothing is sent for a caller that does not wait
 	}
 	if i := e.tryAcquire(); i >= 0 {
 		return i, nil
@@ -178,6 +183,17 @@ func (e *engine) tryAcquire() int {
 	default:
 		return -1
 	}
+}
+
+// next is acquire, or if it must not wait, tryAcquire.
+func (e *engine) next(ctx context.Context, wait bool) (int, error) {
+	if wait {
+		return e.acquire(ctx)
+	}
+	if err := e.refuses(); err != nil {
+		return -1, err
+	}
+	return e.tryAcquire(), nil
 }
 
 // release gives a slot back, unless a failed ring still holds it.
@@ -279,25 +295,27 @@ func (e *engine) finish(i int) {
 // close refuses new commands, waits for those on their way, and stops the
 // workers. A command that does not come back within the stall limit makes it
 // leave the memory mapped and say so.
-func (e *engine) close(limit time.Duration) error {
+func (e *engine) close() error {
 	close(e.closed)
-	if limit == 0 {
-		limit = uringcmd.DefaultStallLimit
-	}
-	deadline := time.NewTimer(limit)
+	deadline := time.NewTimer(e.limit)
 	defer deadline.Stop()
 	var errs []error
+	broken := e.broken
 wait:
-	for n := 0; n < len(e.slots)-int(e.lost.Load()); n++ {
+	for n := 0; n < len(e.slots)-int(e.lost.Load()); {
 		select {
 		case <-e.free:
+			n++
+		case <-broken:
+			broken = nil // some are lost and will not come
 		case <-deadline.C:
-			errs = append(errs, fmt.Errorf("commands are still in flight after %v: %w", limit, uringcmd.ErrStalled))
+			e.givenUp.Store(true)
+			errs = append(errs, fmt.Errorf("commands are still in flight after %v: %w; the buffers of all stay mapped on purpose, and the node open", e.limit, uringcmd.ErrStalled))
 			break wait
 		}
 	}
 	errs = append(errs, e.stopWorkers())
-	if len(errs) == 1 && e.ioctl != nil {
+	if !e.givenUp.Load() && e.ioctl != nil {
 		errs = append(errs, e.ioctl.Close())
 		if e.meta != nil {
 			errs = append(errs, e.meta.Close())
@@ -309,16 +327,39 @@ wait:
 func (e *engine) stopWorkers() error {
 	var errs []error
 	for _, w := range e.workers {
-		errs = append(errs, w.stop())
+		w.stop()
+	}
+	for _, w := range e.workers {
+		errs = append(errs, <-w.ended)
 	}
 	return errors.Join(errs...)
 }
 
-// engine is started by the first command that needs it.
-func (d *Device) engine() (*engine, error) {
+// engine is started by the first command that needs it, which reads from the
+// drive: a caller whose context is done leaves that to the others.
+func (d *Device) engine(ctx context.Context) (*engine, error) {
 	if e := d.running.Load(); e != nil {
 		return e, nil
 	}
+	if ctx.Done() == nil {
+		return d.startEngine()
+	}
+	var e *engine
+	var err error
+	started := make(chan struct{})
+	go func() {
+		e, err = d.startEngine()
+		close(started)
+	}()
+	select {
+	case <-started:
+		return e, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (d *Device) startEngine() (*engine, error) {
 	d.starting.Lock()
 	defer d.starting.Unlock()
 	if e := d.running.Load(); e != nil {

@@ -32,7 +32,9 @@ func engineDevice(t *testing.T, cfg Config, k *ringtest.Kernel) *Device {
 		d.kernel = k
 	}
 	cfg.Writable = true
-	d.cfg, d.writable, d.poll.Enabled = cfg, true, true
+	d.cfg, err = cfg.check()
+	require.NoError(t, err)
+	d.writable, d.poll.Enabled = true, true
 	return d
 }
 
@@ -202,6 +204,12 @@ func TestB57Fallback(t *testing.T) {
 	require.ErrorContains(t, err, "AllowIoctl")
 	require.NoError(t, d.Close())
 
+	d = engineDevice(t, Config{AllowIoctl: true, Poll: true}, k)
+	_, err = d.ReadAt(make([]byte, 512), 0)
+	require.ErrorIs(t, err, uringcmd.ErrDisabled)
+	require.ErrorContains(t, err, "leave out Config.Poll")
+	require.NoError(t, d.Close())
+
 	tooOld := &ringtest.Kernel{RefuseFlags: uapi.SetupSQE128}
 	for _, k := range []*ringtest.Kernel{k, tooOld} {
 		d = engineDevice(t, Config{AllowIoctl: true, Depth: 4}, k)
@@ -211,11 +219,11 @@ func TestB57Fallback(t *testing.T) {
 	}
 }
 
-func TestEngineConfigLimits(t *testing.T) {
-	for _, cfg := range []Config{{Workers: -1}, {Workers: maxWorkers + 1}, {Depth: -1}, {Depth: MaxDepth + 1}, {Depth: 2, Workers: 3}, {BufferSize: 100}, {BufferSize: -512}} {
-		d := engineDevice(t, cfg, nil)
+func TestEngineBufferSize(t *testing.T) {
+	for size, text := range map[int]string{100: "buffer size 100: ", 2 << 20: "above the 1048576 bytes"} {
+		d := engineDevice(t, Config{BufferSize: size}, nil)
 		_, err := d.ReadAt(make([]byte, 512), 0)
-		require.Error(t, err, "%+v", cfg)
+		require.ErrorContains(t, err, text)
 		require.NoError(t, d.Close())
 	}
 }

@@ -19,7 +19,8 @@ import (
 func nullDevice(layout nvme.Layout) *Device {
 	l := Limits{Blocks: 1 << 40, MaxTransfer: 1 << 20, MDTS: 1 << 20}
 	l.MaxBlocks = layout.UnderPRACT().BlocksPerCommand(l.MaxTransfer)
-	return &Device{given: os.DevNull, pair: sysfs.Pair{Generic: os.DevNull}, nsid: 7, layout: layout, limits: l}
+	cfg, _ := Config{}.check()
+	return &Device{given: os.DevNull, pair: sysfs.Pair{Generic: os.DevNull}, nsid: 7, layout: layout, limits: l, cfg: cfg}
 }
 
 // NullDevice is nullDevice for the tests of this package's users, with a

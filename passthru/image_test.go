@@ -55,14 +55,14 @@ func expected(t *testing.T, q *Queue, c command) []byte {
 	if c.write {
 		build = nvme.NewWrite
 	}
-	cmd, err := build(q.dev.nsid, q.dev.layout, c.slba, c.nlb, q.options)
+	cmd, err := build(q.dev.nsid, q.dev.layout, c.slba, c.nlb, q.optionsFor(q.dev))
 	require.NoError(t, err)
 	cmd.Addr = q.core.Bufs.Addr(c.slot)
 	if cmd.MetadataLen > 0 {
 		cmd.Metadata = q.core.Meta.Addr(c.slot)
 	}
 	b := make([]byte, 128)
-	fd, flags := q.core.Target()
+	fd, flags := q.core.Target(c.slot)
 	b[0], b[1] = 46, flags // IORING_OP_URING_CMD
 	ne.PutUint32(b[4:], uint32(fd))
 	ne.PutUint32(b[8:], 0xc0484e80) // cmd_op: NVME_URING_CMD_IO

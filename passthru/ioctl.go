@@ -1,9 +1,16 @@
 package passthru
 
 import (
+	"fmt"
+
 	"github.com/nvmepass/nvmepass/fixedbuf"
 	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
 )
+
+// withoutRing is the error of a Device that may not do without io_uring.
+func withoutRing(err error) error {
+	return fmt.Errorf("%w; set Config.AllowIoctl to use the driver's ioctls instead", err)
+}
 
 // prepareIoctl makes the buffers for commands that go without a ring.
 func (e *engine) prepareIoctl(size int) (err error) {
@@ -26,8 +33,12 @@ func (e *engine) byIoctl(i int) {
 		cmd.Addr = fixedbuf.AddressOf(e.data(i))
 	}
 	if cmd.MetadataLen != 0 {
-		cmd.Metadata = fixedbuf.AddressOf(e.metadata(i))
+		if s.more != nil {
+			cmd.Metadata = metadataAddr(s.more, 0, &cmd)
+		} else {
+			cmd.Metadata = metadataAddr(e.meta, i, &cmd)
+		}
 	}
-	s.res, s.result = nvmeioctl.Raw(e.dev.fd, cmd)
+	s.res, s.result = nvmeioctl.Raw(e.fd, cmd)
 	e.finish(i)
 }

@@ -7,10 +7,13 @@ import (
 )
 
 // MaxMetadata is the most separate metadata in bytes that this package lets one
-// command move. Kernels that map user metadata directly (6.12.117 is one) crash
-// at its completion when it took more than four segments: bio-integrity then
-// unpins pages that it never pinned. Three pages and a bounce buffer make four.
-// A crash cannot be probed for, so that the limit holds on every kernel.
+// command move. Linux 6.8 to 6.14, 6.12 as of 6.12.117 among them, crash at the
+// completion of a read by io_uring whose metadata lies in four pages or more:
+// bio_integrity_alloc rounds the number of vectors, pages and bounce buffer, up
+// from 5 to 16, and bio_integrity_uncopy_user unpins as many. Three pages make
+// four vectors, which are not rounded, but only if they begin at a page
+// boundary, as the slots of an arena do. A crash cannot be probed for, and
+// distributions move such code, so that the limit holds on every kernel.
 const MaxMetadata = 3 * 4096
 
 // blocksPerCommand is the most blocks in one command of a layout as the host
@@ -35,6 +38,9 @@ type Limits struct {
 	// PRACT spares the transfer of protection information; 0 if not even one
 	// fits MaxTransfer.
 	MaxBlocks uint32
+	// MaxAppend is the most bytes of data in one zone append (ZASL), 0 if
+	// MaxTransfer alone limits it or the namespace is not zoned.
+	MaxAppend uint64
 	// MDTS is the controller's limit in bytes, 0 for none. The controller's
 	// minimum page size is taken as 4 KiB: it is in a register that user
 	// space cannot read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,11 +42,18 @@ type QueueConfig struct {
 	Guard bool
 	// HugePages chooses the page size of the buffers.
 	HugePages fixedbuf.HugePages
-	// HoldP, StallLimit, Linear, Rewind and Without are uringcmd.Config's.
+	// HoldP, StallLimit, Linear, Rewind, HybridPoll and SQPoll are
+	// uringcmd.Config's.
 	HoldP          bool
 	StallLimit     time.Duration
 	Linear, Rewind bool
-	Without        uringcmd.Flags
+	HybridPoll     bool
+	SQPoll         *uringcmd.SQPoll
+	// Vectored sends every Read and Write as a vectored command of one part.
+	// With fixed buffers that needs Linux 6.16; before, buffers are plain.
+	Vectored bool
+	// Without is uringcmd.Config's.
+	Without uringcmd.Flags
 }
 
 // Settings are what a queue really uses.
@@ -55,6 +63,7 @@ type Settings struct {
 	// FixedReason says why FixedBuffers is less than was asked for.
 	FixedReason     string
 	HugePages       bool
+	Vectored        bool
 	RegisteredFile  bool
 	RegisteredRing  bool
 	Requested       uringcmd.Flags // set-up flags asked for
@@ -63,17 +72,19 @@ type Settings struct {
 	BlocksPerBuffer uint32
 }
 
-// Queue is a fixed number of commands in flight on one namespace, for one
-// owner. Between Submit and Reap nothing is allocated.
+// Queue is a fixed number of commands in flight on one namespace or on several
+// of the same kind, for one owner. Between Submit and Reap nothing is allocated.
 type Queue struct {
-	dev   *Device
+	dev   *Device   // stands for all of devs in what they have in common
+	devs  []*Device // slot i belongs to devs[i % len(devs)]
 	core  *slotio.Queue
 	admin bool // of a controller's node: dev is nil
 
 	host      nvme.Layout // as host memory sees a block
 	options   nvme.IOOptions
-	blocks    uint64 // in the namespace
+	blocks    uint64 // in the smallest namespace
 	perBuffer uint32 // blocks in one buffer
+	vectored  bool   // reads and writes carry an iovec
 	// built is what each slot's entry holds: see kindOf. A command of the same
 	// kind then only needs its SLBA. 0 means to build it whole.
 	built []uint64
@@ -93,16 +104,60 @@ func kindOf(op nvme.Opcode, nlb uint32) uint64 { return uint64(op)<<32 | uint64(
 // its OS thread until Close. A few reads at the start of the namespace prove
 // which kind of fixed buffers this kernel can use.
 func (d *Device) NewQueue(cfg QueueConfig) (*Queue, error) {
-	q, err := d.newQueue(&cfg)
+	q, err := d.newQueue(&cfg, []*Device{d})
 	if err != nil {
 		return nil, &OpError{Op: "make queue on", Path: d.Path(), Err: err}
 	}
 	return q, nil
 }
 
-func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
-	if d.closed() {
-		return nil, os.ErrClosed
+// NewSharedQueue makes one queue, with one ring, for several namespaces, so that
+// one thread drives them all: slot i belongs to devs[i % len(devs)], and an SLBA
+// is one of that namespace. They must have the same layout and command set and
+// must all be writable or all not; the limits of the strictest hold. Otherwise
+// it is Device.NewQueue.
+func NewSharedQueue(devs []*Device, cfg QueueConfig) (*Queue, error) {
+	var paths []string
+	for _, d := range devs {
+		paths = append(paths, d.Path())
+	}
+	q, err := shared(devs, &cfg)
+	if err != nil {
+		return nil, &OpError{Op: "make queue on", Path: strings.Join(paths, " and "), Err: err}
+	}
+	return q, nil
+}
+
+func shared(devs []*Device, cfg *QueueConfig) (*Queue, error) {
+	if len(devs) == 0 {
+		return nil, errors.New("no devices: give at least one")
+	}
+	first, least := devs[0], devs[0]
+	for _, d := range devs[1:] {
+		switch {
+		case d.layout != first.layout || d.set != first.set:
+			return nil, fmt.Errorf("layout %s (%s) of %s differs from %s (%s) of %s: use a queue for each", d.layout, d.set, d.Path(), first.layout, first.set, first.Path())
+		case d.writable != first.writable:
+			return nil, errors.New("only some of the devices are open for writing: set Config.Writable for all or none")
+		}
+		if d.limits.MaxTransfer < least.limits.MaxTransfer {
+			least = d
+		}
+	}
+	if cfg.Depth < len(devs) {
+		return nil, fmt.Errorf("depth %d: each of the %d devices needs a slot", cfg.Depth, len(devs))
+	}
+	return least.newQueue(cfg, devs)
+}
+
+// newQueue makes a queue on devs with the limits of d, one of them.
+func (d *Device) newQueue(cfg *QueueConfig, devs []*Device) (*Queue, error) {
+	blockCount := d.limits.Blocks
+	for _, x := range devs {
+		if x.closed() {
+			return nil, os.ErrClosed
+		}
+		blockCount = min(blockCount, x.limits.Blocks)
 	}
 	host := d.layout.UnderPRACT()
 	if cfg.Depth < 1 || cfg.Depth > MaxDepth {
@@ -116,36 +171,55 @@ func (d *Device) newQueue(cfg *QueueConfig) (*Queue, error) {
 	}
 	blocks, err := host.Blocks(uint64(cfg.BufferSize))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("buffer size %d: %w", cfg.BufferSize, err)
 	}
 	if most := blocksPerCommand(host, d.limits.MaxTransfer); blocks > uint64(most) {
 		return nil, fmt.Errorf("buffer size %d is above the %d bytes (%d blocks) that one command can move (MDTS %s, kernel max_hw_sectors %s): use smaller commands",
 			cfg.BufferSize, host.DataLen(most), most, limitText(d.limits.MDTS), limitText(d.limits.MaxHWSectors))
 	}
-	if d.limits.Blocks < blocks {
-		return nil, fmt.Errorf("buffer size %d: the namespace has %d blocks of %d bytes", cfg.BufferSize, d.limits.Blocks, host.Unit())
+	if blockCount < blocks {
+		return nil, fmt.Errorf("buffer size %d: the namespace has %d blocks of %d bytes", cfg.BufferSize, blockCount, host.Unit())
 	}
 	if cfg.Poll {
-		if err := d.poll.Check(); err != nil {
-			return nil, err
+		for _, x := range devs {
+			if err := x.poll.Check(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	q := &Queue{
-		dev: d, host: host, blocks: d.limits.Blocks, perBuffer: uint32(blocks), built: make([]uint64, cfg.Depth),
+		dev: d, devs: devs, host: host, blocks: blockCount, perBuffer: uint32(blocks), built: make([]uint64, cfg.Depth), vectored: cfg.Vectored,
 		options: nvme.IOOptions{
 			PRACT:  d.layout.PI != nvme.PINone && host.PI == nvme.PINone,
-			Limits: nvme.Limits{NSID: d.nsid, Blocks: d.limits.Blocks, MaxTransfer: d.limits.MaxTransfer},
+			Limits: nvme.Limits{MaxTransfer: d.limits.MaxTransfer},
 		},
 	}
-	file := slotio.File{Path: d.Path(), Writable: d.writable, Big: true, MetadataSize: int(host.MetadataLen(q.perBuffer)), Kernel: d.kernel}
+	var also []string
+	for _, x := range devs[1:] {
+		also = append(also, x.Path())
+	}
+	file := slotio.File{Path: devs[0].Path(), Also: also, Writable: d.writable, Big: true, MetadataSize: int(host.MetadataLen(q.perBuffer)), Kernel: d.kernel}
 	if q.core, err = slotio.Open(file, slotio.Options(*cfg), q.prove); err != nil {
 		if errors.Is(err, syscall.EINVAL) && uint64(cfg.BufferSize) > d.limits.sureBytes() {
 			err = fmt.Errorf("%w; %d bytes need up to %d segments and the driver takes %d: use buffers of at most %d bytes, or huge pages",
 				err, cfg.BufferSize, cfg.BufferSize/sys.PageSize(), d.limits.MaxSegments, d.limits.sureBytes())
 		}
+		if q.vectors != nil {
+			err = errors.Join(err, q.vectors.Close())
+		}
 		return nil, denyOpen(err)
 	}
 	return q, nil
+}
+
+// of is the namespace of a slot.
+func (q *Queue) of(slot int) *Device { return q.devs[slot%len(q.devs)] }
+
+// optionsFor are the options of a slot's reads and writes.
+func (q *Queue) optionsFor(d *Device) nvme.IOOptions {
+	o := q.options
+	o.Limits.NSID, o.Limits.Blocks = d.nsid, d.limits.Blocks
+	return o
 }
 
 func limitText(bytes uint64) string {
@@ -155,14 +229,15 @@ func limitText(bytes uint64) string {
 	return fmt.Sprint(bytes)
 }
 
-// prove reads one block and a whole buffer into the first and last slot. Only
+// prove reads one block and a whole buffer into the first slot of each
+// namespace and the last one of all. Only
 // the kernel's refusal counts: what the drive says of the blocks does not
 // matter here.
 func (q *Queue) prove(core *slotio.Queue) error {
 	q.core = core
 	clear(q.built)
 	last := core.Bufs.Slots() - 1
-	for _, slot := range []int{0, last} {
+	for _, slot := range q.proofSlots(last) {
 		for _, nlb := range []uint32{1, q.perBuffer} {
 			if err := q.Read(slot, 0, nlb); err != nil {
 				return err
@@ -177,15 +252,27 @@ func (q *Queue) prove(core *slotio.Queue) error {
 			}
 		}
 	}
-	clear(core.Bufs.Slot(0))
-	clear(core.Bufs.Slot(last))
+	for _, slot := range q.proofSlots(last) {
+		clear(core.Bufs.Slot(slot))
+	}
 	return nil
+}
+
+func (q *Queue) proofSlots(last int) []int {
+	slots := []int{}
+	for i := range q.devs {
+		slots = append(slots, i)
+	}
+	if last >= len(q.devs) {
+		slots = append(slots, last)
+	}
+	return slots
 }
 
 // Settings are what the queue really uses.
 func (q *Queue) Settings() Settings {
 	s := Settings(q.core.Settings())
-	s.BlocksPerBuffer = q.perBuffer
+	s.BlocksPerBuffer, s.Vectored = q.perBuffer, q.vectored
 	return s
 }
 
@@ -248,6 +335,9 @@ func (q *Queue) WriteBatch(slots []int, slbas []uint64, nlb uint32) error {
 func (q *Queue) publish(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
 	if uint(slot) < uint(len(q.built)) && q.built[slot] == kindOf(op, nlb) && slba <= q.blocks-uint64(nlb) && !q.core.Ring.Busy(slot) {
 		cmd := &q.core.Ring.BigEntry(slot).Cmd
+		if op == nvme.OpRead && q.core.Meta != nil {
+			q.core.Meta.Dirty(slot, q.core.Meta.SlotSize())
+		}
 		binary.NativeEndian.PutUint32(cmd[slbaOffset:], uint32(slba))
 		binary.NativeEndian.PutUint32(cmd[slbaOffset+4:], uint32(slba>>32))
 		return q.core.Ring.Publish(slot)
@@ -268,18 +358,25 @@ func (q *Queue) build(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
 	if op == nvme.OpWrite {
 		builder = nvme.NewWrite
 	}
-	cmd, err := builder(q.dev.nsid, q.dev.layout, slba, nlb, q.options)
+	d := q.of(slot)
+	cmd, err := builder(d.nsid, d.layout, slba, nlb, q.optionsFor(d))
 	if err != nil {
 		return err
 	}
 	cmd.Addr = q.core.Bufs.Addr(slot)
 	if cmd.MetadataLen != 0 {
-		cmd.Metadata = q.core.Meta.Addr(slot)
+		cmd.Metadata = metadataAddr(q.core.Meta, slot, &cmd)
 	}
 	e := uringcmd.BigSQE{Opcode: uapi.OpURingCmd, Off: uint64(uapi.NVMeURingCmdIO)}
-	e.FD, e.Flags = q.core.Target()
+	e.FD, e.Flags = q.core.Target(slot)
 	if index, ok := q.core.Bufs.Fixed(slot, int(cmd.DataLen)); ok {
 		e.OpFlags, e.BufIndex = uapi.URingCmdFixed, index
+	}
+	if q.vectored {
+		if err := q.vector(slot, &cmd, q.core.Bufs.Slot(slot)[:cmd.DataLen]); err != nil {
+			return err
+		}
+		e.Off = uint64(uapi.NVMeURingCmdIOVec)
 	}
 	if err := cmd.Image(e.Cmd[:]); err != nil {
 		return err
@@ -326,7 +423,8 @@ func (q *Queue) Err(c Completion) error {
 	if err != nil {
 		return err
 	}
-	return deny(resultError(c.Res, c.Result, &cmd, q.dev.set), &cmd, q.dev.set, q.dev.writable)
+	d := q.of(c.Slot)
+	return deny(resultError(c.Res, c.Result, &cmd, d.set), &cmd, d.set, d.writable)
 }
 
 // OKResult is the Completion.Res of a command that succeeded.
@@ -339,9 +437,12 @@ func (q *Queue) CheckGuards() error { return q.core.CheckGuards() }
 // Close waits for all commands in flight and frees the queue. If some do not
 // come back, their memory stays mapped and the error is a *uringcmd.LeakError.
 func (q *Queue) Close() error {
-	clear(q.built)
 	err := q.core.Close()
-	if q.vectors != nil && q.core.Closed() {
+	if !q.core.Closed() {
+		return err // it is another thread's, and still in use
+	}
+	clear(q.built)
+	if q.vectors != nil {
 		if leak := (*uringcmd.LeakError)(nil); errors.As(err, &leak) {
 			q.vectors.Leak()
 		}

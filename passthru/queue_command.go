@@ -44,7 +44,7 @@ const maxParts = 256
 // Parts that do not begin and end at page boundaries may be copied by the
 // kernel.
 func (q *Queue) ReadVec(slot int, slba uint64, parts [][]byte) error {
-	return q.vectored(nvme.OpRead, slot, slba, parts)
+	return q.scattered(nvme.OpRead, slot, slba, parts)
 }
 
 // WriteVec publishes a write at slba gathered from parts; see ReadVec.
@@ -52,10 +52,10 @@ func (q *Queue) WriteVec(slot int, slba uint64, parts [][]byte) error {
 	if !q.dev.writable {
 		return &OpError{Op: "write to", Path: q.dev.Path(), Err: fmt.Errorf("%w: set Config.Writable", ErrReadOnly)}
 	}
-	return q.vectored(nvme.OpWrite, slot, slba, parts)
+	return q.scattered(nvme.OpWrite, slot, slba, parts)
 }
 
-func (q *Queue) vectored(op nvme.Opcode, slot int, slba uint64, parts [][]byte) error {
+func (q *Queue) scattered(op nvme.Opcode, slot int, slba uint64, parts [][]byte) error {
 	if err := q.core.CheckSlot(slot); err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
@@ -80,7 +80,8 @@ func (q *Queue) vectored(op nvme.Opcode, slot int, slba uint64, parts [][]byte) 
 	if op == nvme.OpWrite {
 		builder = nvme.NewWrite
 	}
-	cmd, err := builder(q.dev.nsid, q.dev.layout, slba, uint32(blocks), q.options)
+	d := q.of(slot)
+	cmd, err := builder(d.nsid, d.layout, slba, uint32(blocks), q.optionsFor(d))
 	if err != nil {
 		return err
 	}
@@ -88,11 +89,26 @@ func (q *Queue) vectored(op nvme.Opcode, slot int, slba uint64, parts [][]byte) 
 		return fmt.Errorf("%s: %d bytes of metadata: the slot's buffer holds %d", op, cmd.MetadataLen, have)
 	}
 	if cmd.MetadataLen != 0 {
-		cmd.Metadata = q.core.Meta.Addr(slot)
+		cmd.Metadata = metadataAddr(q.core.Meta, slot, &cmd)
 	}
+	if err := q.vector(slot, &cmd, parts...); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	e := uringcmd.BigSQE{Opcode: uapi.OpURingCmd, Off: uint64(uapi.NVMeURingCmdIOVec)}
+	e.FD, e.Flags = q.core.Target(slot)
+	if err := cmd.Image(e.Cmd[:]); err != nil {
+		return err
+	}
+	*q.core.Ring.BigEntry(slot) = e
+	q.built[slot] = 0
+	return q.core.Ring.Publish(slot)
+}
+
+// vector makes cmd a vectored command: it fills the slot's table with parts.
+func (q *Queue) vector(slot int, cmd *nvme.Command, parts ...[]byte) (err error) {
 	if q.vectors == nil {
 		if q.vectors, err = fixedbuf.New(fixedbuf.Config{Slots: q.Depth(), SlotSize: maxParts * iovecSize}); err != nil {
-			return fmt.Errorf("%s: memory for iovecs: %w", op, err)
+			return fmt.Errorf("memory for iovecs: %w", err)
 		}
 	}
 	table := q.vectors.Slot(slot)
@@ -100,16 +116,9 @@ func (q *Queue) vectored(op nvme.Opcode, slot int, slba uint64, parts [][]byte) 
 		binary.NativeEndian.PutUint64(table[i*iovecSize:], fixedbuf.AddressOf(p))
 		binary.NativeEndian.PutUint64(table[i*iovecSize+8:], uint64(len(p)))
 	}
-	// In the vectored command these two are the table and its length.
+	// In a vectored command these two are the table and its length.
 	cmd.Addr, cmd.DataLen = q.vectors.Addr(slot), uint32(len(parts))
-	e := uringcmd.BigSQE{Opcode: uapi.OpURingCmd, Off: uint64(uapi.NVMeURingCmdIOVec)}
-	e.FD, e.Flags = q.core.Target()
-	if err := cmd.Image(e.Cmd[:]); err != nil {
-		return err
-	}
-	*q.core.Ring.BigEntry(slot) = e
-	q.built[slot] = 0
-	return q.core.Ring.Publish(slot)
+	return nil
 }
 
 // iovecSize is sizeof(struct iovec) on 64-bit kernels, which is what the

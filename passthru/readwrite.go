@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"os"
 
 	"github.com/nvmepass/nvmepass/nvme"
 )
@@ -23,8 +25,11 @@ var (
 func (d *Device) DataLayout() nvme.Layout { return d.layout.UnderPRACT() }
 
 // Size is the size of the namespace in the bytes that ReadAt and WriteAt count.
+// Of a namespace above 2^63-1 bytes it is the whole blocks that such offsets
+// reach.
 func (d *Device) Size() int64 {
-	return int64(d.limits.Blocks) * int64(d.layout.UnderPRACT().Unit())
+	unit := uint64(d.layout.UnderPRACT().Unit())
+	return int64(min(d.limits.Blocks, math.MaxInt64/unit) * unit)
 }
 
 // ReadAt reads len(p) bytes from off: any length, any offset, any memory. Reads
@@ -131,12 +136,19 @@ type piece struct {
 
 // transfer splits, sends, waits in order, and copies.
 func (d *Device) transfer(ctx context.Context, op nvme.Opcode, v vector, off int64) (n int, err error) {
-	total, atEnd, err := d.checkRange(op, v.len(), off)
-	if err == nil && total > 0 {
+	total, atEnd := int64(0), false
+	if err = stop(ctx); err == nil {
+		total, atEnd, err = d.checkRange(op, v.len(), off)
+	}
+	switch {
+	case err != nil:
+	case total > 0:
 		var e *engine
-		if e, err = d.engine(); err == nil {
+		if e, err = d.engine(ctx); err == nil {
 			n, err = e.transfer(ctx, op, &v, total, off)
 		}
+	case d.closed():
+		err = os.ErrClosed
 	}
 	switch {
 	case err != nil:
@@ -181,6 +193,13 @@ func unitText(l nvme.Layout) string {
 }
 
 func (e *engine) transfer(ctx context.Context, op nvme.Opcode, v *vector, total, off int64) (n int, err error) {
+	alone := e.transfers.Add(1) == 1
+	defer e.transfers.Add(-1)
+	if alone {
+		if n, ok, err := e.lone(ctx, op, v, total, off); ok {
+			return n, err
+		}
+	}
 	var ring [maxPieces]piece // in flight, oldest at head
 	head, inFlight := 0, 0
 	most := maxPieces
@@ -188,16 +207,14 @@ func (e *engine) transfer(ctx context.Context, op nvme.Opcode, v *vector, total,
 		most = 1
 	}
 	next := int64(0) // position of the first byte not yet sent
+	gap := false     // a command has failed
 	for {
 		for err == nil && next < total && inFlight < most {
-			slot := e.tryAcquire()
-			if slot < 0 {
-				if inFlight > 0 {
-					break // go on with one of our own instead of waiting for others
-				}
-				if slot, err = e.acquire(ctx); err != nil {
-					break
-				}
+			// Without one free, go on with one of our own instead of waiting for
+			// others.
+			slot, nerr := e.next(ctx, inFlight == 0)
+			if err = nerr; err != nil || slot < 0 {
+				break
 			}
 			p := &ring[(head+inFlight)%maxPieces]
 			if *p, err = e.send(op, slot, v, next, total, off); err != nil {
@@ -213,7 +230,11 @@ func (e *engine) transfer(ctx context.Context, op nvme.Opcode, v *vector, total,
 		p := &ring[head]
 		head, inFlight = (head+1)%maxPieces, inFlight-1
 		held, werr := e.wait(ctx, p.slot)
-		if werr == nil && err == nil {
+		switch {
+		case gap:
+		case werr != nil:
+			gap, err = true, werr // of the first byte that was not moved
+		default:
 			if op == nvme.OpRead {
 				v.copy(p.pos, e.data(p.slot)[p.skip:p.skip+p.size], true)
 			}
@@ -221,9 +242,6 @@ func (e *engine) transfer(ctx context.Context, op nvme.Opcode, v *vector, total,
 		}
 		if held {
 			e.release(p.slot)
-		}
-		if err == nil {
-			err = werr
 		}
 	}
 }
@@ -265,5 +283,5 @@ func (e *engine) options() nvme.IOOptions {
 
 // checks is what commands of this namespace are held against.
 func (d *Device) checks() nvme.Limits {
-	return nvme.Limits{Set: d.set, NSID: d.nsid, Blocks: d.limits.Blocks, MaxTransfer: d.limits.MaxTransfer}
+	return nvme.Limits{Set: d.set, NSID: d.nsid, Blocks: d.limits.Blocks, MaxTransfer: d.limits.MaxTransfer, MaxAppend: d.limits.MaxAppend}
 }

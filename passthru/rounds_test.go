@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/ringtest"
 	"github.com/nvmepass/nvmepass/internal/workload"
 	"github.com/nvmepass/nvmepass/nvme"
@@ -63,7 +64,7 @@ func TestB44RoundsLeaveNothing(t *testing.T) {
 			cancel()
 		}
 		res, err := workload.Run(ctx, q, workload.Config{
-			Batch: 1 + i%cfg.Depth, Rule: workload.RuleFio, Pattern: workload.RandRead, Blocks: 1 << 30, NLB: q.Settings().BlocksPerBuffer, Runtime: 200 * time.Microsecond,
+			Batch: 1 + i%cfg.Depth, Rule: iosetup.RuleFio, Pattern: workload.RandRead, Blocks: 1 << 30, NLB: q.Settings().BlocksPerBuffer, Runtime: 200 * time.Microsecond,
 		})
 		if i%4 == 0 {
 			require.ErrorIs(t, err, context.Canceled)
@@ -99,7 +100,7 @@ func TestRunOnTheRunningKernel(t *testing.T) {
 	if _, err := uringcmd.ProbeKernel(); errors.Is(err, uringcmd.ErrDisabled) {
 		ringtest.Missing(t, "io_uring", err)
 	}
-	for _, rule := range []workload.Rule{workload.RuleFio, workload.RuleTIO} {
+	for _, rule := range []iosetup.BatchRule{iosetup.RuleFio, iosetup.RuleTIOUring} {
 		q, err := passthru.NullDevice(nvme.Layout{LBASize: 512}, nil).NewQueue(passthru.QueueConfig{Depth: 16, HoldP: true})
 		require.NoError(t, err)
 		var res *workload.Result
@@ -140,7 +141,7 @@ func TestB01RunCountsEachKindApart(t *testing.T) {
 		return results[n-1], 0, true
 	}
 	res, err := workload.Run(t.Context(), q, workload.Config{
-		Batch: 1, Rule: workload.RuleTIO, Pattern: workload.RandRead, Blocks: 1000, NLB: 1, Runtime: time.Hour,
+		Batch: 1, Rule: iosetup.RuleTIOUring, Pattern: workload.RandRead, Blocks: 1000, NLB: 1, Runtime: time.Hour,
 	})
 	require.ErrorContains(t, err, "the drive is gone", "which ends the run")
 	require.Equal(t, workload.Counts{Issued: 7, OK: 1, Failed: 5, Cancelled: 1}, res.Total)

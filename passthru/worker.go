@@ -2,6 +2,7 @@ package passthru
 
 import (
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,6 @@ type worker struct {
 	wake  chan struct{} // for a parked worker
 	event int           // eventfd for one that sleeps in the kernel, -1 if polled
 
-	limit time.Duration // stall limit
 	ended chan error
 }
 
@@ -58,10 +58,7 @@ func startWorker(e *engine, slots []slot, cfg QueueConfig) (*worker, error) {
 	for i := range slots {
 		slots[i].worker, slots[i].local = w, i
 	}
-	if w.limit = cfg.StallLimit; w.limit == 0 {
-		w.limit = uringcmd.DefaultStallLimit
-	}
-	cfg.Depth = len(slots)
+	cfg.Depth, cfg.StallLimit = len(slots), e.limit
 	if !cfg.Poll {
 		cfg.Depth++ // one more to read the event with
 		var err error
@@ -118,8 +115,11 @@ func (w *worker) run() error {
 	done := make([]uringcmd.Completion, len(w.slots)+1)
 	eventArmed := false
 	commands := 0 // in flight, without the event's read
-	stall := polledStall{limit: w.limit}
+	stall := polledStall{limit: w.e.limit}
 	for {
+		if commands > 0 && w.e.givenUp.Load() {
+			return w.fail(fmt.Errorf("closed with %d commands in flight: %w of %v", commands, uringcmd.ErrStalled, w.e.limit))
+		}
 		taken = w.take(taken)
 		for _, local := range taken {
 			if err := w.q.send(local, &w.slots[local].cmd, addrOf(w.slots[local].big), addrOf(w.slots[local].more)); err != nil {
@@ -169,7 +169,7 @@ func (w *worker) run() error {
 			}
 		}
 	}
-	return w.close(eventArmed)
+	return w.close()
 }
 
 // polledStall notices that polling brings nothing any more: a poll returns at
@@ -226,11 +226,11 @@ func (w *worker) park() (quit bool) {
 }
 
 // sleepy announces that the worker will sleep in the kernel, unless there is
-// work already.
+// work already or the time to wait is over.
 func (w *worker) sleepy() bool {
 	w.state.Store(workerSleeping)
 	w.mu.Lock()
-	idle := len(w.pending) == 0
+	idle := len(w.pending) == 0 && !w.e.givenUp.Load()
 	w.mu.Unlock()
 	if !idle && w.state.CompareAndSwap(workerSleeping, workerRunning) {
 		return false
@@ -251,16 +251,7 @@ func (w *worker) armEvent() error {
 // hold slots.
 func (w *worker) fail(err error) error {
 	err = fmt.Errorf("the ring failed: %w", err)
-	w.mu.Lock()
-	w.err = err
-	pending := w.pending
-	w.pending = nil
-	w.mu.Unlock()
-	w.e.breakDown(err)
-	for _, local := range pending {
-		w.slots[local].err = err
-		w.e.finish(w.first + local)
-	}
+	w.refuse(err)
 	for i := range w.slots {
 		s := &w.slots[i]
 		if !w.q.core.Ring.Busy(i) {
@@ -273,6 +264,7 @@ func (w *worker) fail(err error) error {
 			s.done <- struct{}{}
 		}
 	}
+	w.e.breakDown(err) // now that all that is lost has been counted
 	for !w.quitting() {
 		w.state.Store(workerParked)
 		if w.quitting() && w.state.CompareAndSwap(workerParked, workerRunning) {
@@ -280,7 +272,22 @@ func (w *worker) fail(err error) error {
 		}
 		<-w.wake
 	}
-	return w.close(false)
+	return w.close()
+}
+
+// refuse ends what was not sent yet, and whatever comes from now on.
+func (w *worker) refuse(err error) {
+	w.mu.Lock()
+	if w.err == nil {
+		w.err = err
+	}
+	pending := w.pending
+	w.pending = nil
+	w.mu.Unlock()
+	for _, local := range pending {
+		w.slots[local].err = err
+		w.e.finish(w.first + local)
+	}
 }
 
 func (w *worker) quitting() bool {
@@ -290,9 +297,13 @@ func (w *worker) quitting() bool {
 }
 
 // close ends the event's read, then closes the ring on its own thread.
-func (w *worker) close(eventArmed bool) error {
-	if eventArmed {
+func (w *worker) close() error {
+	w.refuse(os.ErrClosed)
+	if w.event >= 0 && w.q.core.Ring.Busy(w.wakeSlot()) {
 		_ = sys.SignalEventfd(w.event)
+	}
+	if w.e.givenUp.Load() {
+		w.q.core.KeepMemory()
 	}
 	err := w.q.Close()
 	if w.event >= 0 {
@@ -301,13 +312,12 @@ func (w *worker) close(eventArmed bool) error {
 	return err
 }
 
-// stop ends the worker once nothing is in flight.
-func (w *worker) stop() error {
+// stop makes the worker end once nothing is in flight; ended then tells how.
+func (w *worker) stop() {
 	w.mu.Lock()
 	w.quit = true
 	w.mu.Unlock()
 	w.rouse()
-	return <-w.ended
 }
 
 // addrOf is where a command's own buffer lies, 0 if it uses the slot's.
@@ -328,7 +338,7 @@ func (q *Queue) send(slot int, cmd *nvme.Command, addr, metadata uint64) error {
 	if q.admin {
 		e.Off = uint64(uapi.NVMeURingCmdAdmin)
 	}
-	e.FD, e.Flags = q.core.Target()
+	e.FD, e.Flags = q.core.Target(slot)
 	c := *cmd
 	if c.DataLen != 0 {
 		c.Addr = addr
@@ -342,7 +352,7 @@ func (q *Queue) send(slot int, cmd *nvme.Command, addr, metadata uint64) error {
 	if c.MetadataLen != 0 {
 		c.Metadata = metadata
 		if metadata == 0 {
-			c.Metadata = q.core.Meta.Addr(slot)
+			c.Metadata = metadataAddr(q.core.Meta, slot, &c)
 		}
 	}
 	if err := c.Image(e.Cmd[:]); err != nil {

@@ -162,7 +162,7 @@ func TestAdminNodes(t *testing.T) {
 			var done uringcmd.Completion
 			q, err := slotio.Open(slotio.File{Path: path, Big: true}, slotio.Options{Depth: 1, BufferSize: nvme.IdentifySize, PlainBuffers: true}, func(q *slotio.Queue) error {
 				e := uringcmd.BigSQE{Opcode: uapi.OpURingCmd, Off: uint64(uapi.NVMeURingCmdAdmin)}
-				e.FD, e.Flags = q.Target()
+				e.FD, e.Flags = q.Target(0)
 				identify.Addr = q.Bufs.Addr(0)
 				require.NoError(t, identify.Image(e.Cmd[:]))
 				*q.Ring.BigEntry(0) = e

@@ -264,6 +264,8 @@ func TestCopy(t *testing.T) {
 	require.EqualValues(t, 1, first, "the range that was not copied")
 	require.Equal(t, first, status.Result)
 	require.True(t, bytes.Equal(want[512:], readBlocks(t, d, 12001, 99)))
+	_, err = nvme.NewCopy(d.NSID(), d.Layout(), 12000, []nvme.CopyRange{{SLBA: 10000, NLB: uint32(ns.MSSRL) + 1}}, nvme.CopyOptions{Limits: ns.CopyLimits()})
+	require.ErrorContains(t, err, fmt.Sprintf("at most %d in one range (MSSRL)", ns.MSSRL))
 	_, err = nvme.NewCopy(d.NSID(), d.Layout(), 0, []nvme.CopyRange{{SLBA: d.Limits().Blocks, NLB: 1}}, nvme.CopyOptions{Write: nvme.IOOptions{Limits: nvme.Limits{Blocks: d.Limits().Blocks}}})
 	require.ErrorContains(t, err, fmt.Sprintf("beyond the namespace's %d blocks", d.Limits().Blocks))
 }

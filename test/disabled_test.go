@@ -14,23 +14,36 @@ import (
 
 const ioURingSysctl = "/proc/sys/kernel/io_uring_disabled"
 
+// disableRing switches io_uring off for the test, and tells whether this kernel
+// can do that.
+func disableRing(t *testing.T) bool {
+	t.Helper()
+	was, err := os.ReadFile(ioURingSysctl)
+	if !kernelSince(t, 6, 6) {
+		require.ErrorIs(t, err, os.ErrNotExist)
+		return false
+	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(ioURingSysctl, []byte("2"), 0o644))
+	t.Cleanup(func() { require.NoError(t, os.WriteFile(ioURingSysctl, was, 0o644)) })
+	return true
+}
+
 // TestB57DisabledRing: with io_uring switched off the error says so by type,
 // and the ioctls do in its place where they may. Before 6.6 it cannot be
 // switched off, and the ring is there.
 func TestB57DisabledRing(t *testing.T) {
 	found := device(t, want{lba: 512, ms: 0, write: true})
-	was, err := os.ReadFile(ioURingSysctl)
-	if !kernelSince(t, 6, 6) {
-		require.ErrorIs(t, err, os.ErrNotExist)
+	if !disableRing(t) {
 		_, err := found.ReadAt(make([]byte, 512), 0)
 		require.NoError(t, err)
 		return
 	}
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(ioURingSysctl, []byte("2"), 0o644))
-	t.Cleanup(func() { require.NoError(t, os.WriteFile(ioURingSysctl, was, 0o644)) })
 
-	d := reopen(t, found, passthru.Config{Writable: true})
+	_, err := passthru.Open(found.Path(), &passthru.Config{Writable: true})
+	require.ErrorIs(t, err, uringcmd.ErrDisabled)
+	require.ErrorContains(t, err, "Config.AllowIoctl")
+	d := found // open since before it was switched off
 	_, err = d.SMART()
 	require.NoError(t, err, "what goes by ioctl still works")
 	for _, try := range []func() error{

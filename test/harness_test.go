@@ -119,7 +119,7 @@ var paths = []string{"block", "passthru", "passthru-poll", "block-poll"}
 func openPath(d *passthru.Device, path string, cfg passthru.QueueConfig) (queue, error) {
 	cfg.Poll = strings.HasSuffix(path, "-poll")
 	if strings.HasPrefix(path, "block") {
-		return blockio.NewQueue(d, cfg)
+		return blockio.NewQueue([]*passthru.Device{d}, cfg)
 	}
 	return d.NewQueue(cfg)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/workload"
 	"github.com/nvmepass/nvmepass/nvme"
@@ -25,7 +26,7 @@ import (
 )
 
 // workRun is a short random-read run.
-func workRun(d *passthru.Device, batch int, rule workload.Rule, runtime time.Duration) workload.Config {
+func workRun(d *passthru.Device, batch int, rule iosetup.BatchRule, runtime time.Duration) workload.Config {
 	return workload.Config{Batch: batch, Rule: rule, Pattern: workload.RandRead, Seed: 1, Blocks: d.Limits().Blocks, NLB: 1, Runtime: runtime}
 }
 
@@ -40,7 +41,7 @@ func TestB05AllDepthsFinish(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0, poll: 1})
 	for _, path := range paths {
 		for _, depth := range [][2]int{{1, 1}, {3, 3}, {8, 2}, {16, 4}, {128, 32}} {
-			for _, rule := range []workload.Rule{workload.RuleFio, workload.RuleTIO} {
+			for _, rule := range []iosetup.BatchRule{iosetup.RuleFio, iosetup.RuleTIOUring} {
 				t.Run(fmt.Sprintf("%s/%d_%d/%s", path, depth[0], depth[1], rule), func(t *testing.T) {
 					owned(t, func(t *testing.T) {
 						q, err := openPath(d, path, passthru.QueueConfig{Depth: depth[0], HoldP: true})
@@ -72,7 +73,7 @@ func TestB04PolledMeansPolled(t *testing.T) {
 		owned(t, func(t *testing.T) {
 			q, err := openPath(d, path, passthru.QueueConfig{Depth: 8})
 			require.NoError(t, err)
-			res, err := workload.Run(context.Background(), q, workRun(d, 2, workload.RuleFio, 300*time.Millisecond))
+			res, err := workload.Run(context.Background(), q, workRun(d, 2, iosetup.RuleFio, 300*time.Millisecond))
 			require.NoError(t, err)
 			ok = res.Total.OK
 			require.NoError(t, q.Close())
@@ -120,7 +121,7 @@ func TestB01DriveErrorsAreNoSuccess(t *testing.T) {
 		owned(t, func(t *testing.T) {
 			q, err := openPath(d, path, passthru.QueueConfig{Depth: 4})
 			require.NoError(t, err)
-			cfg := workRun(d, 2, workload.RuleFio, 300*time.Millisecond)
+			cfg := workRun(d, 2, iosetup.RuleFio, 300*time.Millisecond)
 			cfg.First, cfg.Blocks, cfg.Pattern = 2040, 16, workload.Read
 			res, err := workload.Run(context.Background(), q, cfg)
 			require.NoError(t, err)
@@ -171,7 +172,7 @@ func TestB40DepthHasAnEffect(t *testing.T) {
 				owned(t, func(t *testing.T) {
 					q, err := openPath(d, path, passthru.QueueConfig{Depth: depth})
 					require.NoError(t, err)
-					res, err := workload.Run(context.Background(), q, workRun(d, 1, workload.RuleFio, 500*time.Millisecond))
+					res, err := workload.Run(context.Background(), q, workRun(d, 1, iosetup.RuleFio, 500*time.Millisecond))
 					require.NoError(t, err)
 					rate := float64(res.Window.OK) / res.Window.Time.Seconds()
 					require.InEpsilon(t, float64(depth), res.Window.InFlight, 0.1)
@@ -211,7 +212,7 @@ func TestB02SignalStorm(t *testing.T) {
 			owned(t, func(t *testing.T) {
 				q, err := openPath(d, path, passthru.QueueConfig{Depth: 8, HoldP: hold})
 				require.NoError(t, err)
-				res, err := workload.Run(context.Background(), q, workRun(d, 2, workload.RuleFio, time.Second))
+				res, err := workload.Run(context.Background(), q, workRun(d, 2, iosetup.RuleFio, time.Second))
 				require.NoError(t, err)
 				requireAddsUp(t, res)
 				require.Positive(t, res.Total.OK)
@@ -256,7 +257,7 @@ func TestB03ThreadChurnOnDrive(t *testing.T) {
 				workers <- err
 				return
 			}
-			res, err := workload.Run(context.Background(), q, workRun(d, 8, workload.RuleFio, 2*time.Second))
+			res, err := workload.Run(context.Background(), q, workRun(d, 8, iosetup.RuleFio, 2*time.Second))
 			if err == nil && (res.Total.OK == 0 || res.Total.Issued != res.Total.OK) {
 				err = fmt.Errorf("%+v %v", res.Total, res.Errors)
 			}
@@ -299,7 +300,7 @@ func TestB44CancelAtDepth(t *testing.T) {
 		owned(t, func(t *testing.T) {
 			q, err := openPath(d, path, passthru.QueueConfig{Depth: 256})
 			require.NoError(t, err)
-			res, err := workload.Run(ctx, q, workRun(d, 32, workload.RuleFio, time.Hour))
+			res, err := workload.Run(ctx, q, workRun(d, 32, iosetup.RuleFio, time.Hour))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			requireAddsUp(t, res)
 			require.Zero(t, q.InFlight())

@@ -3,6 +3,7 @@ package test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -274,6 +275,102 @@ func TestZoneAppend(t *testing.T) {
 			require.NoError(t, z.do(zone, nvme.ZoneReset))
 		})
 	}
+}
+
+// TestZoneAppendProtected: where the drive makes the protection information of
+// an append, reference tags follow the blocks that it chose (type 1), or not
+// (type 2, without PIREMAP).
+func TestZoneAppendProtected(t *testing.T) {
+	for _, pi := range []nvme.PIType{nvme.PIType1, nvme.PIType2} {
+		t.Run(fmt.Sprintf("type=%d", pi), func(t *testing.T) {
+			d := device(t, want{serial: fmt.Sprintf("znspi%d", pi), ms: 8, extended: true, write: true})
+			ctx := context.Background()
+			l := d.Layout()
+			require.Equal(t, pi, l.PI)
+			reset, err := nvme.NewZoneSend(d.NSID(), 0, nvme.ZoneReset, nvme.ZoneSendOptions{All: true})
+			require.NoError(t, err)
+			_, err = d.Do(ctx, reset, nil)
+			require.NoError(t, err)
+			report, err := nvme.NewZoneReport(d.NSID(), 0, nvme.ZonesAll, false, 64*3, nvme.Limits{})
+			require.NoError(t, err)
+			answer := make([]byte, report.DataLen)
+			_, err = d.Do(ctx, report, answer)
+			require.NoError(t, err)
+			zones, err := nvme.DecodeZoneReport(answer)
+			require.NoError(t, err)
+			zone := zones.Zones[1].SLBA
+
+			data := make([]byte, 3*l.LBASize)
+			for round := range uint64(3) {
+				for i := range uint64(3) {
+					stamp(data[i*uint64(l.LBASize):(i+1)*uint64(l.LBASize)], zone+i, round)
+				}
+				var slba uint64
+				o := nvme.IOOptions{PRACT: true}
+				if pi == nvme.PIType1 {
+					slba, err = d.Append(ctx, zone, data)
+				} else {
+					o.RefTag = 1000
+					cmd, buildErr := nvme.NewZoneAppend(d.NSID(), l, zone, 3, o)
+					require.NoError(t, buildErr)
+					require.False(t, cmd.PIREMAP())
+					slba, err = d.Do(ctx, cmd, data)
+				}
+				require.NoError(t, err)
+				require.Equal(t, zone+3*round, slba)
+				raw := make([]byte, l.DataLen(3))
+				check := nvme.IOOptions{PRCHK: nvme.CheckGuard | nvme.CheckRef, RefTag: o.RefTag}
+				require.NoError(t, d.ReadBlocks(ctx, slba, raw, nil, check))
+				expect := nvme.PICheck{Check: nvme.CheckGuard | nvme.CheckRef, Want: nvme.PI{Ref: o.RefTag}}
+				require.NoError(t, l.VerifyPI(raw, nil, slba, expect), "the drive's tuples, checked by the host")
+				for i := range 3 {
+					require.True(t, bytes.Equal(data[i*int(l.LBASize):][:l.LBASize], raw[i*int(l.Unit()):][:l.LBASize]))
+				}
+			}
+			if pi == nvme.PIType1 {
+				cmd, err := nvme.NewZoneAppend(d.NSID(), l, zone, 3, nvme.IOOptions{PRACT: true})
+				require.NoError(t, err)
+				cmd.SetPIREMAP(false)
+				_, err = d.Do(ctx, cmd, data)
+				require.ErrorIs(t, err, nvme.InvalidProtectionInformation, "type 1 needs PIREMAP")
+			}
+		})
+	}
+}
+
+// TestZoneIdentify: what the drive says of zones, in its structures of the zoned
+// command set and in the effects log of that set, fits its reports.
+func TestZoneIdentify(t *testing.T) {
+	z := zonedDevice(t, "zns4k")
+	c := controller(t, z.d, passthru.ControllerConfig{})
+	page, err := c.Identify(t.Context(), nvme.CNSSetNamespace, nvme.IdentifyOptions{NSID: z.d.NSID(), CSI: nvme.SetZNS})
+	require.NoError(t, err)
+	ns, err := nvme.DecodeIdentifyZNSNamespace(page)
+	require.NoError(t, err)
+	format := ns.Formats[z.d.Namespace().FormatIndex()]
+	require.Equal(t, z.size, format.ZSZE)
+	require.Zero(t, format.ExtensionSize())
+	require.Equal(t, [2]uint32{3, 5}, [2]uint32{ns.MaxOpen(), ns.MaxActive()})
+
+	page, err = c.Identify(t.Context(), nvme.CNSSetController, nvme.IdentifyOptions{CSI: nvme.SetZNS})
+	require.NoError(t, err)
+	zns, err := nvme.DecodeIdentifyZNSController(page)
+	require.NoError(t, err)
+	require.Equal(t, zns.MaxAppend(0), z.d.Limits().MaxAppend)
+
+	for set, has := range map[nvme.CommandSet]bool{nvme.SetZNS: true, nvme.SetNVM: false} {
+		effects, err := c.Effects(t.Context(), set)
+		require.NoError(t, err)
+		require.True(t, effects.IO[nvme.OpWrite].Supported() && effects.IO[nvme.OpWrite].ChangesData(), "%v", set)
+		for _, op := range []nvme.Opcode{nvme.OpZoneAppend, nvme.OpZoneMgmtSend, nvme.OpZoneMgmtRecv} {
+			require.Equal(t, has, effects.IO[op].Supported(), "%v in %v", op, set)
+		}
+	}
+
+	cmd, err := nvme.NewExtendedZoneReport(z.d.NSID(), 0, nvme.ZonesAll, false, 64*17, nvme.Limits{})
+	require.NoError(t, err)
+	_, err = z.d.Do(context.Background(), cmd, make([]byte, cmd.DataLen))
+	require.ErrorIs(t, err, nvme.InvalidField, "the drive has no extensions to report")
 }
 
 // TestB52ZonedNamespace: random writes are refused by the drive with a status

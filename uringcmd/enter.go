@@ -25,6 +25,9 @@ func (r *Ring) Submit(wait int) error {
 	if r.owner == 0 || r.closed {
 		return r.unusable("submit")
 	}
+	if r.flags&SQPollThread != 0 {
+		return r.submitToThread(uint32(max(0, min(wait, r.inFlight))))
+	}
 	if r.checkThread && sys.ThreadID() != r.owner {
 		return r.wrongThread("submit", nil)
 	}
@@ -110,11 +113,15 @@ func (r *Ring) enter(want uint32) error {
 		}
 		if since.IsZero() {
 			since = time.Now()
-		} else if idle := time.Since(since); idle > r.cfg.StallLimit {
-			return fmt.Errorf("wait for %d completions: %w of %v: %d commands in flight, %d not yet taken by the kernel; check the drive and the kernel log",
-				want, ErrStalled, r.cfg.StallLimit, r.inFlight, r.unsubmitted())
+		} else if time.Since(since) > r.cfg.StallLimit {
+			return r.stalled(want)
 		}
 	}
+}
+
+func (r *Ring) stalled(want uint32) error {
+	return fmt.Errorf("wait for %d completions: %w of %v: %d commands in flight, %d not yet taken by the kernel; check the drive and the kernel log",
+		want, ErrStalled, r.cfg.StallLimit, r.inFlight, r.unsubmitted())
 }
 
 func (r *Ring) enterError(errno syscall.Errno) error {

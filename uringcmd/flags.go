@@ -12,6 +12,8 @@ type Flags uint32
 // Flags that this package sets, in the order in which the kernel got them.
 const (
 	IOPoll       Flags = uapi.SetupIOPoll
+	SQPollThread Flags = uapi.SetupSQPoll
+	SQAffinity   Flags = uapi.SetupSQAff
 	CQSize       Flags = uapi.SetupCQSize
 	RDisabled    Flags = uapi.SetupRDisabled
 	SubmitAll    Flags = uapi.SetupSubmitAll
@@ -21,6 +23,7 @@ const (
 	SingleIssuer Flags = uapi.SetupSingleIssuer
 	DeferTaskrun Flags = uapi.SetupDeferTaskrun
 	NoSQArray    Flags = uapi.SetupNoSQArray
+	HybridIOPoll Flags = uapi.SetupHybridIOPoll
 	SQRewind     Flags = uapi.SetupSQRewind
 )
 
@@ -30,6 +33,8 @@ var flagNames = []struct {
 	since string // first kernel
 }{
 	{IOPoll, "IOPOLL", "5.1"},
+	{SQPollThread, "SQPOLL", "5.1"},
+	{SQAffinity, "SQ_AFF", "5.1"},
 	{CQSize, "CQSIZE", "5.5"},
 	{RDisabled, "R_DISABLED", "5.10"},
 	{SubmitAll, "SUBMIT_ALL", "5.18"},
@@ -39,6 +44,7 @@ var flagNames = []struct {
 	{SingleIssuer, "SINGLE_ISSUER", "6.0"},
 	{DeferTaskrun, "DEFER_TASKRUN", "6.1"},
 	{NoSQArray, "NO_SQARRAY", "6.6"},
+	{HybridIOPoll, "HYBRID_IOPOLL", "6.13"},
 	{SQRewind, "SQ_REWIND", "7.0"},
 }
 
@@ -59,6 +65,7 @@ func (f Flags) String() string { return strings.Join(f.Names(), "|") }
 // rungs are the optional flags, newest first, with what must go with each.
 var rungs = []Flags{
 	SQRewind,
+	HybridIOPoll,
 	NoSQArray | SQRewind,
 	DeferTaskrun,
 	SingleIssuer | DeferTaskrun,

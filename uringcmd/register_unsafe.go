@@ -158,6 +158,8 @@ func probe(k sys.RingKernel) (*Probe, error) {
 	with := map[Flags]Flags{ // what else a flag needs to be accepted
 		DeferTaskrun: SingleIssuer,
 		SQRewind:     NoSQArray,
+		SQAffinity:   SQPollThread,
+		HybridIOPoll: IOPoll,
 		IOPoll:       0,
 	}
 	out := &Probe{}

@@ -142,7 +142,7 @@ func (r *Ring) drain() error {
 		if r.owner == 0 {
 			return nil // the kernel never saw what was published
 		}
-		if err := r.enter(1); err != nil {
+		if err := r.Submit(1); err != nil {
 			return err
 		}
 		if time.Since(lastProgress) > r.cfg.StallLimit {

@@ -3,6 +3,7 @@ package uringcmd
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"syscall"
 	"time"
@@ -34,6 +35,11 @@ type Config struct {
 	// next place of the submission queue instead of being named in an index
 	// array. Rewind asks for SQ_REWIND as well: each batch starts at place 0.
 	Linear, Rewind bool
+	// HybridPoll asks a polled ring to sleep for part of the time that
+	// commands took so far before it polls.
+	HybridPoll bool
+	// SQPoll hands submission to a kernel thread; nil keeps it in Submit.
+	SQPoll *SQPoll
 	// Without names optional flags that are not to be tried.
 	Without Flags
 	// NoRegisteredRing keeps the ring's descriptor out of the thread's table
@@ -52,6 +58,27 @@ type Config struct {
 	Kernel sys.RingKernel
 }
 
+// SQPoll says how the kernel's submission thread behaves. The thread takes what
+// was published without a system call, and keeps a CPU busy while it does.
+type SQPoll struct {
+	// Idle is how long the thread looks for work before it sleeps, in whole
+	// milliseconds up to 49 days; 0 is the kernel's default of one second.
+	Idle time.Duration
+	// Pinned keeps the thread on CPU.
+	Pinned bool
+	CPU    int
+}
+
+func (s *SQPoll) check() error {
+	switch {
+	case s.Idle < 0 || s.Idle%time.Millisecond != 0 || s.Idle.Milliseconds() > math.MaxUint32:
+		return fmt.Errorf("set up ring: SQPOLL idle time %v: need whole milliseconds, 0 to %d", s.Idle, uint32(math.MaxUint32))
+	case s.Pinned && (s.CPU < 0 || s.CPU > math.MaxInt32):
+		return fmt.Errorf("set up ring: SQPOLL CPU %d: need the number of a CPU, from 0", s.CPU)
+	}
+	return nil
+}
+
 func (c *Config) check() error {
 	if c.Slots < 1 || c.Slots > MaxSlots {
 		return fmt.Errorf("set up ring: %d slots: need 1 to %d", c.Slots, MaxSlots)
@@ -62,7 +89,16 @@ func (c *Config) check() error {
 	if c.Rewind && !c.Linear {
 		return errors.New("set up ring: SQ_REWIND needs NO_SQARRAY: set Linear as well as Rewind")
 	}
-	return nil
+	if c.HybridPoll && !c.IOPoll {
+		return errors.New("set up ring: HYBRID_IOPOLL needs IOPOLL: set IOPoll as well as HybridPoll")
+	}
+	if c.SQPoll == nil {
+		return nil
+	}
+	if c.Rewind {
+		return errors.New("set up ring: the kernel takes no SQ_REWIND with SQPOLL: leave out one of the two")
+	}
+	return c.SQPoll.check()
 }
 
 func (c *Config) flags() Flags {
@@ -73,13 +109,23 @@ func (c *Config) flags() Flags {
 	if c.IOPoll {
 		f |= IOPoll
 	}
+	if c.HybridPoll {
+		f |= HybridIOPoll
+	}
+	if c.SQPoll != nil {
+		f |= SQPollThread
+		f &^= CoopTaskrun | DeferTaskrun // which the kernel refuses beside it
+		if c.SQPoll.Pinned {
+			f |= SQAffinity
+		}
+	}
 	if c.Linear {
 		f |= NoSQArray
 	}
 	if c.Rewind {
 		f |= SQRewind
 	}
-	const essential = RDisabled | CQSize | SQE128 | CQE32 | IOPoll
+	const essential = RDisabled | CQSize | SQE128 | CQE32 | IOPoll | SQPollThread | SQAffinity
 	f &^= c.Without &^ essential
 	if f&SingleIssuer == 0 {
 		f &^= DeferTaskrun
@@ -110,6 +156,12 @@ func New(cfg Config) (*Ring, error) {
 	fd, err := -1, error(nil)
 	for _, flags := range ladder(want) {
 		p = uapi.Params{Flags: uint32(flags), CQEntries: 2 * entries}
+		if s := cfg.SQPoll; s != nil {
+			p.SQThreadIdle = uint32(s.Idle.Milliseconds())
+			if s.Pinned {
+				p.SQThreadCPU = uint32(s.CPU)
+			}
+		}
 		if fd, err = cfg.Kernel.Setup(entries, &p); !errors.Is(err, syscall.EINVAL) {
 			break
 		}
@@ -125,10 +177,23 @@ func New(cfg Config) (*Ring, error) {
 	return r, nil
 }
 
+// Usable returns nil if this process can make rings for uring commands, else the
+// error of making one: ErrDisabled or ErrNotSupported by errors.Is, or what the
+// process lacks.
+func Usable() error {
+	r, err := New(Config{Slots: 1, Big: true})
+	if err != nil {
+		return err
+	}
+	return r.Close()
+}
+
 func setupError(err error, cfg *Config, entries uint32) error {
 	switch {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOSYS):
 		return disabledError(err)
+	case errors.Is(err, syscall.EINVAL) && cfg.SQPoll != nil && cfg.SQPoll.Pinned:
+		return fmt.Errorf("set up ring with a submission thread on CPU %d: %w: choose a CPU that is online and in this process's set", cfg.SQPoll.CPU, err)
 	case errors.Is(err, syscall.EINVAL) && cfg.Big:
 		return fmt.Errorf("set up ring: %w: %w", err, &UnsupportedError{"a ring with 128-byte submission and 32-byte completion entries", "5.19"})
 	case errors.Is(err, syscall.EINVAL):

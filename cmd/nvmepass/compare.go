@@ -14,6 +14,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/cell"
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/hostenv"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/passthru"
@@ -28,6 +29,8 @@ type compareFlags struct {
 	progress            string
 	lab                 bool
 	firstDevice         bool // hidden: without DEVICE, take the first namespace
+	inject              cell.Injection
+	modeFlags           modeFlags
 	labFlags            labFlags
 }
 
@@ -35,7 +38,8 @@ const compareExamples = `  nvmepass compare /dev/ng0n1                      the 
   nvmepass compare /dev/nvme0n1 --cpu 3            the same drive by its block node, pinned
   nvmepass compare --lab                           no drive: in the emulated lab
   nvmepass compare /dev/ng0n1 --paths passthru,passthru-poll --depths 1_1,256_64
-  nvmepass compare /dev/ng0n1 --fixedbufs=false    what are fixed buffers worth?
+  nvmepass compare /dev/ng0n1 --fixedbufs=false    without fixed buffers
+  nvmepass compare /dev/ng0n1 --ablate --depths 128_32    what is each switch worth?
   nvmepass compare /dev/ng0n1 --save run.json --baseline series-2022`
 
 func newCompare(stdout, stderr *os.File) *cobra.Command {
@@ -60,7 +64,7 @@ one is found by itself.`,
 				return err
 			}
 			if f.lab {
-				return f.runInLab(cmd.Context(), stdout, stderr)
+				return f.runInLab(cmd.Context(), cmd.Flags(), stdout, stderr)
 			}
 			return f.run(cmd.Context(), stdout, stderr)
 		},
@@ -75,8 +79,8 @@ one is found by itself.`,
 	fl.Var(&sizeValue{n: &f.cfg.BlockSize}, "bs", "bytes of each read (default one logical block)")
 	fl.StringVar(&f.cfg.RW, "rw", f.cfg.RW, "randread or read")
 	fl.StringVar(&f.rule, "batch-rule", "fio", "fio: submit up to B, reap 1 to B; tio: t/io_uring's, wait for B when full")
-	fl.BoolVar(&f.cfg.FixedBuffers, "fixedbufs", f.cfg.FixedBuffers, "register the buffers with the ring")
-	fl.BoolVar(&f.cfg.RegisteredFiles, "registerfiles", f.cfg.RegisteredFiles, "register the file with the ring")
+	fl.BoolVar(&f.cfg.Ablate, "ablate", false, "run every cell again with each of the following switches turned over alone")
+	f.modeFlags.add(fl)
 	fl.Var(cpuValue{&f.cfg.CPU}, "cpu", "CPU to pin the submitting thread to (default not pinned)")
 	fl.Uint64Var(&f.cfg.Seed, "seed", f.cfg.Seed, "of the order of cells and of the addresses")
 	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json or csv")
@@ -87,6 +91,8 @@ one is found by itself.`,
 	f.labFlags.add(fl)
 	fl.BoolVar(&f.firstDevice, "first-device", false, "")
 	_ = fl.MarkHidden("first-device")
+	fl.Var(injectValue{&f.inject}, "inject-delay", "")
+	_ = fl.MarkHidden("inject-delay")
 	return cmd
 }
 
@@ -101,15 +107,16 @@ func joined[T any](list []T) string {
 // parse turns the flags into f.cfg. In the lab the guest chooses the device,
 // because only its kernel knows the name: with multipath it varies.
 func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
-	if f.cfg.Paths, err = compare.ParsePaths(f.paths); err != nil {
+	if f.cfg.Paths, err = iosetup.ParsePaths(f.paths); err != nil {
 		return err
 	}
-	if f.cfg.Depths, err = compare.ParseDepths(f.depths); err != nil {
+	if f.cfg.Depths, err = iosetup.ParseDepths(f.depths); err != nil {
 		return err
 	}
-	if f.cfg.Rule, err = compare.ParseBatchRule(f.rule); err != nil {
+	if f.cfg.Rule, err = iosetup.ParseBatchRule(f.rule); err != nil {
 		return err
 	}
+	f.cfg.Mode = f.modeFlags.mode
 	if !slices.Contains([]string{"text", "json", "csv"}, f.output) {
 		return usage("-o %q: need text, json or csv", f.output)
 	}
@@ -161,6 +168,7 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr *os.File) error {
 			fmt.Fprintf(stderr, "nvmepass: %s is the block node of %s, which passthrough uses\n", path, d.Path())
 		}
 	}
+	set.Inject(f.inject)
 	env := hostenv.Collect(f.cfg.Devices, set.Device, f.cfg.CPU)
 	update, finish := f.progressTo(stderr)
 	res, err := compare.Run(ctx, f.cfg, set.Run, update)
@@ -174,6 +182,9 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr *os.File) error {
 	}
 	res.ToolVersion = toolVersion()
 	res.SetEnvironment(env)
+	if f.inject != (cell.Injection{}) {
+		res.Warnings = append(res.Warnings, f.inject.String())
+	}
 	if leaked := set.Leaked(); leaked != nil {
 		res.Warnings = append(res.Warnings, "commands never came back, and the kernel may still write to their memory: "+leaked.Error())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/lab"
 	"github.com/nvmepass/nvmepass/uringcmd"
@@ -50,7 +51,7 @@ func message(err error) string {
 
 func exitCode(ctx context.Context, err error) int {
 	var c *codeError
-	var bad *compare.UsageError
+	var bad *badflag.Error
 	switch {
 	case err == nil:
 		return exitOK

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -160,14 +161,16 @@ func inFiles(pairs []string) (map[string]string, error) {
 
 // runInLab runs the comparison in the guest and renders its record here, so
 // that every output format works as without the lab.
-func (f *compareFlags) runInLab(ctx context.Context, stdout, stderr *os.File) error {
+func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, stderr *os.File) error {
 	cfg, err := f.labFlags.config(stderr)
 	if err != nil {
 		return err
 	}
 	var record bytes.Buffer
 	cfg.Stdout = &record
-	cfg.Program = append([]string{"nvmepass", "compare"}, f.guestArgs(stderr)...)
+	cfg.Program = append([]string{"nvmepass", "compare", "--first-device", "-o", "json", "--progress", guestProgress(f.progress, stderr)},
+		f.labFlags.guestArgs(fl, "lab", "output", "save", "baseline", "progress")...)
+	cfg.Program = append(cfg.Program, f.cfg.Devices...)
 	res, err := lab.Run(ctx, cfg)
 	if err != nil {
 		return err
@@ -186,26 +189,33 @@ func (f *compareFlags) runInLab(ctx context.Context, stdout, stderr *os.File) er
 	return withCode(f.write(result, stdout), verdict)
 }
 
-// guestArgs repeats the settings for the guest's nvmepass compare.
-func (f *compareFlags) guestArgs(stderr *os.File) []string {
-	c := &f.cfg
-	args := []string{
-		"--first-device", "-o", "json", "--paths", joined(c.Paths), "--depths", joined(c.Depths), "--rounds", fmt.Sprint(c.Rounds),
-		"--runtime", c.Runtime.String(), "--warmup", c.Warmup.String(), "--rw", c.RW, "--batch-rule", f.rule,
-		fmt.Sprintf("--fixedbufs=%v", c.FixedBuffers), fmt.Sprintf("--registerfiles=%v", c.RegisteredFiles), "--seed", fmt.Sprint(c.Seed),
-	}
-	if c.BlockSize != 0 {
-		args = append(args, "--bs", fmt.Sprint(c.BlockSize))
-	}
-	if c.CPU != nil {
-		args = append(args, "--cpu", fmt.Sprint(*c.CPU))
-	}
-	progress := f.progress
-	if progress == "auto" {
-		progress = "plain"
-		if _, tty := sys.TerminalWidth(int(stderr.Fd())); tty {
-			progress = "line"
+// guestArgs repeats on the guest's command line the flags that were given on
+// this one, but those of the lab and those named, which concern the host alone.
+func (f *labFlags) guestArgs(fl *pflag.FlagSet, hostOnly ...string) []string {
+	var args []string
+	fl.Visit(func(flag *pflag.Flag) {
+		if slices.Contains(f.names, flag.Name) || slices.Contains(hostOnly, flag.Name) {
+			return
 		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			args = append(args, "--"+flag.Name+"="+v)
+		}
+	})
+	return args
+}
+
+// guestProgress is the way in which the guest shows progress, whose standard
+// error is this process's.
+func guestProgress(progress string, stderr *os.File) string {
+	if progress != "auto" {
+		return progress
 	}
-	return append(append(args, "--progress", progress), c.Devices...)
+	if _, tty := sys.TerminalWidth(int(stderr.Fd())); tty {
+		return "line"
+	}
+	return "plain"
 }

@@ -56,7 +56,10 @@ emulated drive: nvmepass compare --lab`,
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newCompare(stdout, stderr), newLab(stdout, stderr))
+	root.AddCommand(newCompare(stdout, stderr), newRun(stdout, stderr), newLab(stdout, stderr))
+	root.AddCommand(newList(stdout), newInfo(stdout), newSmart(stdout), newDoctor(stdout))
+	root.AddCommand(newNop(stdout, stderr), newSweep(stdout, stderr))
+	root.AddCommand(newDiff(stdout), newReport(stdout, stderr))
 	for _, c := range root.Commands() {
 		c.Flags().SortFlags = false
 	}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/lab"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
@@ -158,7 +160,7 @@ func TestB18ExitCodes(t *testing.T) {
 	}{
 		{t.Context(), nil, exitOK},
 		{t.Context(), usage("x"), exitUsage},
-		{t.Context(), &compare.UsageError{}, exitUsage},
+		{t.Context(), &badflag.Error{}, exitUsage},
 		{t.Context(), lab.ErrConfig, exitUsage},
 		{t.Context(), os.ErrPermission, exitDevice},
 		{t.Context(), uringcmd.ErrStalled, exitTimeout},
@@ -175,7 +177,7 @@ func result(t *testing.T, s compare.Sample) *compare.Result {
 	t.Helper()
 	cfg := compare.DefaultConfig()
 	cfg.Devices, cfg.Rounds = []string{"/dev/ng0n1"}, 1
-	cfg.Paths, cfg.Depths = []compare.Path{compare.Passthru}, []compare.Depth{{QD: 1, Batch: 1}}
+	cfg.Paths, cfg.Depths = []iosetup.Path{iosetup.Passthru}, []iosetup.Depth{{QD: 1, Batch: 1}}
 	res, err := compare.Run(t.Context(), cfg, func(context.Context, compare.Step) (compare.Sample, error) { return s, nil }, nil)
 	require.NoError(t, err)
 	return res

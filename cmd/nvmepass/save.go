@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
+	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/report"
 )
@@ -17,7 +19,7 @@ import (
 // saveJSON would put a file in the place of a device node.
 func checkSave(path string) error {
 	refuse := func(problem, remedy string) error {
-		return &compare.UsageError{Flag: "--save", Value: strconv.Quote(path), Problem: problem, Remedy: remedy}
+		return &badflag.Error{Flag: "--save", Value: strconv.Quote(path), Problem: problem, Remedy: remedy}
 	}
 	if path == "" {
 		return refuse("no file is named", "give the path of a file, such as run.json")
@@ -36,9 +38,14 @@ func tempBeside(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), ".nvmepass-save.*")
 }
 
-// saveJSON writes a record whole or not at all: into a temporary file beside
+// saveJSON writes a comparison's record; see saveRecord.
+func saveJSON(path string, res *compare.Result) error {
+	return saveRecord(path, func(w io.Writer) error { return report.JSON(w, res) })
+}
+
+// saveRecord writes a record whole or not at all: into a temporary file beside
 // the target, then renamed.
-func saveJSON(path string, res *compare.Result) (err error) {
+func saveRecord(path string, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // the rename would replace the link
 	}
@@ -51,7 +58,7 @@ func saveJSON(path string, res *compare.Result) (err error) {
 			err = errors.Join(fmt.Errorf("save record to %s: %w", path, err), os.Remove(tmp.Name()))
 		}
 	}()
-	if err := errors.Join(tmp.Chmod(0o644), report.JSON(tmp, res), tmp.Sync(), tmp.Close()); err != nil {
+	if err := errors.Join(tmp.Chmod(0o644), write(tmp), tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
@@ -63,7 +70,7 @@ func (f *compareFlags) checkBaseline() error {
 		return nil
 	}
 	if _, err := f.baselineRecord(); err != nil {
-		return &compare.UsageError{Flag: "--baseline", Value: f.baseline, Problem: err.Error(), Remedy: fmt.Sprintf("give a record saved with --save, or one of %v", compare.BaselineNames())}
+		return &badflag.Error{Flag: "--baseline", Value: f.baseline, Problem: err.Error(), Remedy: fmt.Sprintf("give a record saved with --save, or one of %v", compare.BaselineNames())}
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (l *Log) Delete(key string) error {
 	err := checkSizes(key, nil)
 	if err == nil {
 		if _, ok := l.find(key); !ok {
-			return wrap("delete", key, l.usable())
+			return wrap("delete", key, l.writable())
 		}
 		err = l.append(kindDelete, key, nil)
 	}
@@ -150,6 +150,16 @@ func (l *Log) usable() error {
 		return ErrClosed
 	}
 	return nil
+}
+
+func (l *Log) writable() error {
+	err := l.usable()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		err = l.failed
+	}
+	return err
 }
 
 func (l *Log) read(key string, at location) ([]byte, error) {
@@ -188,8 +198,9 @@ func (l *Log) Iterate(f func(key string, value []byte) error) error {
 	return nil
 }
 
-// Sync waits for the calls of Put and Delete that other goroutines have begun,
-// and returns the failure of the log, if any.
+// Sync waits for the records of other goroutines' Put and Delete that are on
+// their way, and returns the failure of the log, if any. A call that still
+// waits for room in a write, because many are at it, is not waited for.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	b, err := l.filling, l.failed

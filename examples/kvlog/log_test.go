@@ -237,6 +237,7 @@ func TestFailureSticks(t *testing.T) {
 			fail(dev, nil)
 		}
 		require.ErrorIs(t, l.Delete("a"), broken)
+		require.ErrorIs(t, l.Delete("b"), broken, "it may be there when the log is opened anew")
 		require.ErrorIs(t, l.Sync(), broken)
 		v, err := l.Get("a")
 		require.NoError(t, err, "reads go on")

@@ -1,12 +1,16 @@
 package blockio
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"syscall"
 
+	"github.com/nvmepass/nvmepass/fixedbuf"
 	"github.com/nvmepass/nvmepass/internal/slotio"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/uapi"
@@ -25,6 +29,8 @@ type Queue struct {
 	blocks    uint64
 	perBuffer uint32
 	built     []uint64 // see passthru.Queue
+
+	vectors *fixedbuf.Arena // an iovec for each slot, nil if commands carry none
 }
 
 // TransferError is a block command that failed.
@@ -52,36 +58,64 @@ func (e *TransferError) Unwrap() error {
 	return io.ErrUnexpectedEOF
 }
 
-// NewQueue makes a queue on the block node of dev. It takes the same settings
-// as dev.NewQueue.
-func NewQueue(dev *passthru.Device, cfg passthru.QueueConfig) (*Queue, error) {
-	q, err := newQueue(dev, &cfg)
+// NewQueue makes a queue on the block nodes of devs, which must have logical
+// blocks of one size: slot i belongs to devs[i % len(devs)]. It takes the same
+// settings as passthru.NewSharedQueue. A polled queue is refused where the block
+// layer may split its reads; see Unsplit.
+func NewQueue(devs []*passthru.Device, cfg passthru.QueueConfig) (*Queue, error) {
+	return makeQueue(devs, &cfg, false)
+}
+
+// NewSplitQueue is NewQueue for reads that the block layer may split also where
+// completions are polled for. It must not be used on a kernel where SplitPolled
+// gives an error: commands would never complete there.
+func NewSplitQueue(devs []*passthru.Device, cfg passthru.QueueConfig) (*Queue, error) {
+	return makeQueue(devs, &cfg, true)
+}
+
+func makeQueue(devs []*passthru.Device, cfg *passthru.QueueConfig, split bool) (*Queue, error) {
+	q, err := newQueue(devs, cfg, split)
 	if err != nil {
-		path := dev.BlockPath()
-		if path == "" {
-			path = dev.Path()
+		var paths []string
+		for _, d := range devs {
+			paths = append(paths, cmp.Or(d.BlockPath(), d.Path()))
 		}
-		return nil, &passthru.OpError{Op: "make block queue on", Path: path, Err: err}
+		return nil, &passthru.OpError{Op: "make block queue on", Path: strings.Join(paths, " and "), Err: err}
 	}
 	return q, nil
 }
 
-func newQueue(dev *passthru.Device, cfg *passthru.QueueConfig) (*Queue, error) {
-	if dev.BlockPath() == "" {
-		return nil, fmt.Errorf("the namespace has no block node (layout %s): compare the passthrough paths alone (--paths passthru,passthru-poll)", dev.Layout())
+func newQueue(devs []*passthru.Device, cfg *passthru.QueueConfig, split bool) (*Queue, error) {
+	if len(devs) == 0 || cfg.Depth < len(devs) {
+		return nil, fmt.Errorf("depth %d for %d devices: give at least one device, and each a slot", cfg.Depth, len(devs))
 	}
-	if cfg.Poll {
-		if err := dev.Poll().Check(); err != nil {
+	first := devs[0]
+	t := target{
+		file: slotio.File{Path: first.BlockPath(), Writable: first.Writable(), Direct: true},
+		lba:  uint64(first.Layout().LBASize), blocks: first.Limits().Blocks,
+	}
+	for i, d := range devs {
+		if d.BlockPath() == "" {
+			return nil, fmt.Errorf("the namespace has no block node (layout %s): use the passthrough paths", d.Layout())
+		}
+		if d.Layout().LBASize != first.Layout().LBASize || d.Writable() != first.Writable() {
+			return nil, fmt.Errorf("%s and %s differ in block size or in being writable: use a queue for each", first.BlockPath(), d.BlockPath())
+		}
+		if i > 0 {
+			t.file.Also = append(t.file.Also, d.BlockPath())
+			t.blocks = min(t.blocks, d.Limits().Blocks)
+		}
+		if !cfg.Poll {
+			continue
+		}
+		if err := d.Poll().Check(); err != nil {
 			return nil, err
 		}
-		if most := Unsplit(dev.Limits()); uint64(cfg.BufferSize) > most {
+		if most := Unsplit(d.Limits()); uint64(cfg.BufferSize) > most && !split {
 			return nil, fmt.Errorf("buffer size %d: the block layer may split reads of more than %d bytes here, and then does not poll for them: use smaller ones", cfg.BufferSize, most)
 		}
 	}
-	return open(target{
-		file: slotio.File{Path: dev.BlockPath(), Writable: dev.Writable(), Direct: true},
-		lba:  uint64(dev.Layout().LBASize), blocks: dev.Limits().Blocks,
-	}, cfg)
+	return open(t, cfg)
 }
 
 // target is the file of a queue and its geometry.
@@ -115,8 +149,13 @@ func open(t target, cfg *passthru.QueueConfig) (*Queue, error) {
 		built: make([]uint64, cfg.Depth),
 	}
 	var err error
+	if cfg.Vectored {
+		if q.vectors, err = fixedbuf.New(fixedbuf.Config{Slots: cfg.Depth, SlotSize: iovecSize}); err != nil {
+			return nil, fmt.Errorf("memory for iovecs: %w", err)
+		}
+	}
 	if q.core, err = slotio.Open(t.file, slotio.Options(*cfg), q.prove); err != nil {
-		return nil, err
+		return nil, errors.Join(err, q.closeVectors(nil))
 	}
 	return q, nil
 }
@@ -164,7 +203,7 @@ func Unsplit(lim passthru.Limits) uint64 {
 // Settings are what the queue really uses.
 func (q *Queue) Settings() passthru.Settings {
 	s := passthru.Settings(q.core.Settings())
-	s.BlocksPerBuffer = q.perBuffer
+	s.BlocksPerBuffer, s.Vectored = q.perBuffer, q.vectors != nil
 	return s
 }
 
@@ -239,21 +278,32 @@ func (q *Queue) build(op uint32, slot int, slba uint64, nlb uint32) error {
 		return fmt.Errorf("%s: %d blocks from %#x are beyond the namespace's %d blocks", name, nlb, slba, q.blocks)
 	}
 	length := nlb * uint32(q.lba)
-	e := uringcmd.SQE{Opcode: uapi.OpRead, Off: slba * q.lba, Addr: q.core.Bufs.Addr(slot), Len: length}
-	e.FD, e.Flags = q.core.Target()
-	if op == writeOp {
-		e.Opcode = uapi.OpWrite
+	e := uringcmd.SQE{Off: slba * q.lba, Addr: q.core.Bufs.Addr(slot), Len: length}
+	e.FD, e.Flags = q.core.Target(slot)
+	index, fixed := q.core.Bufs.Fixed(slot, int(length))
+	e.BufIndex = index
+	if q.vectors != nil {
+		vec := q.vectors.Slot(slot)
+		binary.NativeEndian.PutUint64(vec, e.Addr)
+		binary.NativeEndian.PutUint64(vec[8:], uint64(length))
+		e.Addr, e.Len = q.vectors.Addr(slot), 1
 	}
-	if index, ok := q.core.Bufs.Fixed(slot, int(length)); ok {
-		e.BufIndex = index
-		e.Opcode = uapi.OpReadFixed
-		if op == writeOp {
-			e.Opcode = uapi.OpWriteFixed
-		}
-	}
+	e.Opcode = opcodeOf(op == writeOp, fixed, q.vectors != nil)
 	*q.core.Ring.Entry(slot) = e
 	q.built[slot] = uint64(op)<<32 | uint64(nlb)
 	return q.core.Ring.Publish(slot)
+}
+
+// iovecSize is sizeof(struct iovec).
+const iovecSize = 16
+
+func opcodeOf(write, fixed, vectored bool) uint8 {
+	reads := map[[2]bool]uint8{{false, false}: uapi.OpRead, {true, false}: uapi.OpReadFixed, {false, true}: uapi.OpReadV, {true, true}: uapi.OpReadVFixed}
+	writes := map[[2]bool]uint8{{false, false}: uapi.OpWrite, {true, false}: uapi.OpWriteFixed, {false, true}: uapi.OpWriteV, {true, true}: uapi.OpWriteVFixed}
+	if write {
+		return writes[[2]bool{fixed, vectored}]
+	}
+	return reads[[2]bool{fixed, vectored}]
 }
 
 // Submit sends everything published and waits; see uringcmd.Ring.Submit.
@@ -283,14 +333,15 @@ func (q *Queue) Err(c uringcmd.Completion) error {
 		return fmt.Errorf("completion with res %d: %w", c.Res, err)
 	}
 	e := q.core.Ring.Entry(c.Slot)
-	if c.Res >= 0 && uint32(c.Res) == e.Len {
+	length := uint32(q.built[c.Slot]) * uint32(q.lba)
+	if c.Res >= 0 && uint32(c.Res) == length {
 		return nil
 	}
 	op := "read"
-	if e.Opcode == uapi.OpWrite || e.Opcode == uapi.OpWriteFixed {
+	if q.built[c.Slot]>>32 == writeOp {
 		op = "write"
 	}
-	return &TransferError{Op: op, Offset: e.Off, Length: e.Len, Res: c.Res}
+	return &TransferError{Op: op, Offset: e.Off, Length: length, Res: c.Res}
 }
 
 // OKResult is the Completion.Res of a transfer of a whole buffer; shorter
@@ -304,5 +355,17 @@ func (q *Queue) CheckGuards() error { return q.core.CheckGuards() }
 // passthru.Queue.Close.
 func (q *Queue) Close() error {
 	clear(q.built)
-	return q.core.Close()
+	return q.closeVectors(q.core.Close())
+}
+
+// closeVectors frees the iovecs after the ring, unless that left commands with
+// the kernel or could not be closed here.
+func (q *Queue) closeVectors(err error) error {
+	if q.vectors == nil || errors.Is(err, uringcmd.ErrWrongThread) {
+		return err
+	}
+	if leak := (*uringcmd.LeakError)(nil); errors.As(err, &leak) {
+		q.vectors.Leak()
+	}
+	return errors.Join(err, q.vectors.Close())
 }

@@ -171,7 +171,7 @@ func TestB37EntryIsWhatAFreshBuildGives(t *testing.T) {
 				_, err := q.Reap(1, make([]uringcmd.Completion, 1))
 				require.NoError(t, err)
 				want := make([]byte, 64)
-				fd, flags := q.core.Target()
+				fd, flags := q.core.Target(slot)
 				want[0], want[1] = opcode, flags
 				ne.PutUint32(want[4:], uint32(fd))
 				ne.PutUint64(want[8:], slba*lba)

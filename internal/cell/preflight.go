@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/blockio"
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/sys"
@@ -19,6 +20,7 @@ type Set struct {
 	cfg     compare.Config
 	devices map[string]*passthru.Device
 	leaked  error
+	inject  Injection
 }
 
 // Open opens the devices of cfg for reading and checks that every planned cell
@@ -72,7 +74,7 @@ func chooseBlockSize(cfg *compare.Config, layouts []nvme.Layout) error {
 	for _, l := range layouts {
 		unit := int(l.UnderPRACT().Unit())
 		if cfg.BlockSize != 0 && cfg.BlockSize != unit {
-			return &compare.UsageError{Flag: "--bs", Problem: fmt.Sprintf("the devices have logical blocks of %d and %d bytes", cfg.BlockSize, unit), Remedy: "give one size that is a multiple of both"}
+			return &badflag.Error{Flag: "--bs", Problem: fmt.Sprintf("the devices have logical blocks of %d and %d bytes", cfg.BlockSize, unit), Remedy: "give one size that is a multiple of both"}
 		}
 		cfg.BlockSize = unit
 	}
@@ -145,7 +147,7 @@ func checkCPU(cfg *compare.Config) error {
 		return fmt.Errorf("find the CPUs that this process may use: %w", err)
 	}
 	if !slices.Contains(cpus, *cfg.CPU) {
-		return &compare.UsageError{Flag: "--cpu", Value: fmt.Sprint(*cfg.CPU), Problem: fmt.Sprintf("this process may use %v", cpus), Remedy: "choose one of them"}
+		return &badflag.Error{Flag: "--cpu", Value: fmt.Sprint(*cfg.CPU), Problem: fmt.Sprintf("this process may use %v", cpus), Remedy: "choose one of them"}
 	}
 	return nil
 }

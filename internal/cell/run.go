@@ -8,21 +8,14 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/nvmepass/nvmepass/fixedbuf"
-	"github.com/nvmepass/nvmepass/internal/blockio"
 	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/ioqueue"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/workload"
 	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
-
-// queue is what the two kinds of queue offer beside the run loop's needs.
-type queue interface {
-	workload.Queue
-	Settings() passthru.Settings
-	Close() error
-}
 
 // Run runs one cell. It works on an OS thread of its own, which ends with the
 // cell, so that pinning leaves no trace; no garbage is collected meanwhile.
@@ -48,7 +41,15 @@ func (s *Set) run(ctx context.Context, step compare.Step) (sample compare.Sample
 		}
 	}
 	d := s.devices[step.Device]
-	q, nlb, err := s.open1(d, step)
+	mode, err := iosetup.ModeVariant(s.cfg.Mode, step.Variant)
+	if err != nil {
+		return sample, err
+	}
+	q, err := ioqueue.Open([]*passthru.Device{d}, ioqueue.Config{
+		Path: step.Path, Mode: mode, Depth: step.Depth.QD, BufferSize: s.cfg.BlockSize,
+		// All paths alike: the thread does nothing else while it waits.
+		HoldP: true,
+	})
 	if err != nil {
 		return sample, stopIfGone(err)
 	}
@@ -62,39 +63,14 @@ func (s *Set) run(ctx context.Context, step compare.Step) (sample compare.Sample
 
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	rule := workload.RuleFio
-	if s.cfg.Rule == compare.RuleTIOUring {
-		rule = workload.RuleTIO
-	}
-	res, err := workload.Run(ctx, q, workload.Config{
-		Batch: step.Depth.Batch, Rule: rule, Pattern: workload.Pattern(s.cfg.RW), Seed: s.cfg.Seed + uint64(step.Order),
-		Blocks: d.Limits().Blocks, NLB: nlb, Warmup: s.cfg.Warmup, Runtime: s.cfg.Runtime,
+	res, err := workload.Run(ctx, s.delay(q, step.Round), workload.Config{
+		Batch: step.Depth.Batch, Rule: s.cfg.Rule, Pattern: workload.Pattern(s.cfg.RW), Seed: s.cfg.Seed + uint64(step.Order),
+		Blocks: d.Limits().Blocks, NLB: q.Settings().BlocksPerBuffer, Warmup: s.cfg.Warmup, Runtime: s.cfg.Runtime,
 	})
 	if res != nil {
-		sample = s.sample(res, q.Settings())
+		sample = s.sample(res, ioqueue.Effective(q.Settings(), &mode))
 	}
 	return sample, stopIfGone(err)
-}
-
-func (s *Set) open1(d *passthru.Device, step compare.Step) (queue, uint32, error) {
-	cfg := passthru.QueueConfig{
-		Depth: step.Depth.QD, BufferSize: s.cfg.BlockSize, Poll: step.Path.Polled(),
-		PlainBuffers: !s.cfg.FixedBuffers, PlainFile: !s.cfg.RegisteredFiles,
-		// All paths alike: the thread does nothing else while it waits.
-		HoldP: true,
-	}
-	if step.Path.Passthru() {
-		q, err := d.NewQueue(cfg)
-		if err != nil {
-			return nil, 0, err
-		}
-		return q, q.Settings().BlocksPerBuffer, nil
-	}
-	q, err := blockio.NewQueue(d, cfg)
-	if err != nil {
-		return nil, 0, err
-	}
-	return q, q.Settings().BlocksPerBuffer, nil
 }
 
 // stopIfGone ends the comparison where no further cell can succeed: the drive
@@ -106,7 +82,7 @@ func stopIfGone(err error) error {
 	return err
 }
 
-func (s *Set) sample(r *workload.Result, set passthru.Settings) compare.Sample {
+func (s *Set) sample(r *workload.Result, effective iosetup.Effective) compare.Sample {
 	w := r.Window
 	var inFlight *float64
 	if w.InFlight > 0 { // 0 is no submission: a batch counts before it is sent
@@ -122,22 +98,7 @@ func (s *Set) sample(r *workload.Result, set passthru.Settings) compare.Sample {
 		ReapPerCall:   compare.Float(float64(w.Reaped) / float64(w.Enters)),
 		MeanInFlight:  inFlight,
 		UserCPUNS:     w.UserCPU.Nanoseconds(), SystemCPUNS: w.SystemCPU.Nanoseconds(),
-		Settings: compare.Settings{
-			Polled: set.Polled, FixedBuffers: s.fixedText(set), RegisteredFiles: set.RegisteredFile,
-			RegisteredRing: set.RegisteredRing, RingFlags: set.Flags.Names(),
-		},
-		Errors: r.Errors,
+		Settings: effective,
+		Errors:   r.Errors,
 	}
-}
-
-func (s *Set) fixedText(set passthru.Settings) string {
-	switch {
-	case !s.cfg.FixedBuffers:
-		return compare.FixedOff
-	case set.FixedBuffers == fixedbuf.Whole:
-		return compare.FixedWhole
-	case set.FixedBuffers == fixedbuf.PerSlot:
-		return compare.FixedPerSlot
-	}
-	return fmt.Sprintf("plain (%s)", set.FixedReason)
 }

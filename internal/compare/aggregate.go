@@ -1,6 +1,9 @@
 package compare
 
-import "github.com/nvmepass/nvmepass/internal/stats"
+import (
+	"github.com/nvmepass/nvmepass/internal/iosetup"
+	"github.com/nvmepass/nvmepass/internal/stats"
+)
 
 // aggregate derives everything that follows from the rounds.
 func (r *Result) aggregate() {
@@ -16,10 +19,17 @@ func (r *Result) aggregate() {
 	}
 	for i := range r.Cells {
 		cell := &r.Cells[i]
-		if cell.Path == Block {
+		if cell.Variant != "" {
+			if base := r.Cell(Cell{Device: cell.Device, Path: cell.Path, Depth: cell.Depth}); base != nil {
+				cell.RatioToBase = pairedRatio(cell, base)
+				cell.WithoutEffect = ranAlike(cell, base)
+			}
 			continue
 		}
-		if block := r.Cell(Cell{Device: cell.Device, Path: Block, Depth: cell.Depth}); block != nil {
+		if cell.Path == iosetup.Block {
+			continue
+		}
+		if block := r.Cell(Cell{Device: cell.Device, Path: iosetup.Block, Depth: cell.Depth}); block != nil {
 			cell.RatioToBlock = pairedRatio(cell, block)
 		}
 	}
@@ -94,4 +104,23 @@ func pairedRatio(cell, block *CellResult) *Ratio {
 		out.CILow, out.CIHigh = &ratio.Interval.Low, &ratio.Interval.High
 	}
 	return out
+}
+
+// ranAlike tells whether two cells have the same effective settings in all of their measured rounds.
+func ranAlike(a, b *CellResult) bool {
+	var first *iosetup.Effective
+	for _, c := range []*CellResult{a, b} {
+		for i := range c.Rounds {
+			if !c.Rounds[i].used() {
+				continue
+			}
+			s := &c.Rounds[i].Sample.Settings
+			if first == nil {
+				first = s
+			} else if !first.Equal(s) {
+				return false
+			}
+		}
+	}
+	return first != nil
 }

@@ -3,6 +3,9 @@ package compare
 import (
 	"fmt"
 	"slices"
+
+	"github.com/nvmepass/nvmepass/internal/badflag"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 )
 
 // BaselineTable is a table of figures to show beside a result.
@@ -16,21 +19,21 @@ type BaselineTable struct {
 	// Emulated says that its figures come from an emulated drive.
 	Emulated bool
 	// Paths and Depths are its columns and rows.
-	Paths  []Path
-	Depths []Depth
+	Paths  []iosetup.Path
+	Depths []iosetup.Depth
 	iops   map[Cell]float64
 }
 
 // IOPS returns the figure of one cell in I/Os per second, and whether the table has it.
-func (b *BaselineTable) IOPS(p Path, d Depth) (float64, bool) {
+func (b *BaselineTable) IOPS(p iosetup.Path, d iosetup.Depth) (float64, bool) {
 	v, ok := b.iops[Cell{Path: p, Depth: d}]
 	return v, ok
 }
 
 // RatioToBlock returns the figure of one cell divided by that of the block path at the same depth, and whether there is one.
-func (b *BaselineTable) RatioToBlock(p Path, d Depth) (float64, bool) {
+func (b *BaselineTable) RatioToBlock(p iosetup.Path, d iosetup.Depth) (float64, bool) {
 	v, ok := b.IOPS(p, d)
-	block, okBlock := b.IOPS(Block, d)
+	block, okBlock := b.IOPS(iosetup.Block, d)
 	if !ok || !okBlock || block <= 0 {
 		return 0, false
 	}
@@ -40,10 +43,10 @@ func (b *BaselineTable) RatioToBlock(p Path, d Depth) (float64, bool) {
 // BaselineNames returns the names that [Baseline] knows.
 func BaselineNames() []string { return []string{"series-2022"} }
 
-// Baseline returns a published table by its name. Errors are [*UsageError].
+// Baseline returns a published table by its name. Errors are [*badflag.Error].
 func Baseline(name string) (*BaselineTable, error) {
 	if !slices.Contains(BaselineNames(), name) {
-		return nil, &UsageError{
+		return nil, &badflag.Error{
 			Flag: "--baseline", Value: fmt.Sprintf("%q", name), Problem: "no such published table",
 			Remedy: fmt.Sprintf("give one of %q, or a file written with -o json", BaselineNames()),
 		}
@@ -52,8 +55,8 @@ func Baseline(name string) (*BaselineTable, error) {
 		Name:       name,
 		Source:     "Joshi, io-uring mailing list, 2022-08-05",
 		Conditions: "512 B random reads, one job, one device, one poll queue, fio",
-		Paths:      AllPaths(),
-		Depths:     DefaultDepths(),
+		Paths:      iosetup.AllPaths(),
+		Depths:     iosetup.DefaultDepths(),
 		iops:       map[Cell]float64{},
 	}
 	kiops := [][]float64{

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nvmepass/nvmepass/internal/badflag"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 )
 
 // The limits of a [Config].
@@ -19,8 +22,6 @@ const (
 	// MaxBlockSize is the largest block size in bytes: 65536 blocks, the most that the NLB field of a Read can name (NVM
 	// Command Set, figure "Read - Command Dword 12"), of 4 KiB each. The device's own limit is lower and is its owner's to check.
 	MaxBlockSize = 256 << 20
-	// MaxCPU is the highest CPU number: Linux can be built for at most 8192 (NR_CPUS).
-	MaxCPU = 8191
 	// MaxSteps bounds devices x paths x depths x rounds, since every step is kept in memory and in the result.
 	MaxSteps = 100000
 )
@@ -30,9 +31,9 @@ type Config struct {
 	// Devices are the nodes to run on, one block of the table each. Each path finds its own node of the same namespace.
 	Devices []string `json:"devices"`
 	// Paths are the columns, in their order.
-	Paths []Path `json:"paths"`
+	Paths []iosetup.Path `json:"paths"`
 	// Depths are the rows, in their order.
-	Depths []Depth `json:"depths"`
+	Depths []iosetup.Depth `json:"depths"`
 	// Rounds is how often every cell runs, 1 to MaxRounds. Intervals and verdicts need 3.
 	Rounds int `json:"rounds"`
 	// Seed determines the order of the cells in each round. Every value is valid.
@@ -46,11 +47,11 @@ type Config struct {
 	// RW is the pattern in fio's words: "randread" or "read". A comparison does not write.
 	RW string `json:"rw"`
 	// Rule says when a cell waits for completions.
-	Rule BatchRule `json:"batch_rule"`
-	// FixedBuffers asks for buffers registered with the ring, on every path.
-	FixedBuffers bool `json:"fixed_buffers"`
-	// RegisteredFiles asks for the file to be registered with the ring, on every path.
-	RegisteredFiles bool `json:"registered_files"`
+	Rule iosetup.BatchRule `json:"batch_rule"`
+	// Mode is what is asked of every path's ring.
+	iosetup.Mode
+	// Ablate runs each cell once more for every switch of the mode, turned over alone.
+	Ablate bool `json:"ablate"`
 	// CPU is the processor that the submitting thread is pinned to; nil means not pinned.
 	CPU *int `json:"cpu"`
 }
@@ -59,17 +60,17 @@ type Config struct {
 // fio's rule, two seconds per cell, with fixed buffers and registered files.
 func DefaultConfig() Config {
 	return Config{
-		Devices: []string{}, Paths: AllPaths(), Depths: DefaultDepths(), Rounds: 5, Seed: 1,
-		Warmup: 200 * time.Millisecond, Runtime: 2 * time.Second, BlockSize: 512, RW: "randread", Rule: RuleFio,
-		FixedBuffers: true, RegisteredFiles: true,
+		Devices: []string{}, Paths: iosetup.AllPaths(), Depths: iosetup.DefaultDepths(), Rounds: 5, Seed: 1,
+		Warmup: 200 * time.Millisecond, Runtime: 2 * time.Second, BlockSize: 512, RW: "randread", Rule: iosetup.RuleFio,
+		Mode: iosetup.DefaultMode(),
 	}
 }
 
-// Validate checks every setting and returns nil, or the joined errors of all settings that are wrong, each a [*UsageError].
+// Validate checks every setting and returns nil, or the joined errors of all settings that are wrong, each a [*badflag.Error].
 func (c *Config) Validate() error {
 	var errs []error
 	add := func(flag, value, problem, remedy string) {
-		errs = append(errs, &UsageError{Flag: flag, Value: value, Problem: problem, Remedy: remedy})
+		errs = append(errs, &badflag.Error{Flag: flag, Value: value, Problem: problem, Remedy: remedy})
 	}
 	if len(c.Devices) == 0 {
 		add("DEVICE", "", "at least 1 device is needed", "name one, such as /dev/ng0n1")
@@ -82,10 +83,10 @@ func (c *Config) Validate() error {
 			add("DEVICE", d, "a device may be given only once", "remove the second "+d)
 		}
 	}
-	if err := validatePaths(c.Paths); err != nil {
+	if err := iosetup.ValidatePaths(c.Paths); err != nil {
 		errs = append(errs, err)
 	}
-	if err := validateDepths(c.Depths); err != nil {
+	if err := iosetup.ValidateDepths(c.Depths); err != nil {
 		errs = append(errs, err)
 	}
 	if c.Rounds < 1 || c.Rounds > MaxRounds {
@@ -106,16 +107,28 @@ func (c *Config) Validate() error {
 	if c.RW != "randread" && c.RW != "read" {
 		add("--rw", strconv.Quote(c.RW), "a comparison only reads", "give randread or read")
 	}
-	if c.Rule != RuleFio && c.Rule != RuleTIOUring {
-		errs = append(errs, badRule(string(c.Rule)))
+	if c.Rule != iosetup.RuleFio && c.Rule != iosetup.RuleTIOUring {
+		errs = append(errs, iosetup.BadRule(string(c.Rule)))
 	}
-	if c.CPU != nil && (*c.CPU < 0 || *c.CPU > MaxCPU) {
-		add("--cpu", strconv.Itoa(*c.CPU), fmt.Sprintf("must be 0 to %d", MaxCPU), "give the number of an online processor, or leave the flag out")
+	if err := c.Mode.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.CPU != nil && (*c.CPU < 0 || *c.CPU > iosetup.MaxCPU) {
+		add("--cpu", strconv.Itoa(*c.CPU), fmt.Sprintf("must be 0 to %d", iosetup.MaxCPU), "give the number of an online processor, or leave the flag out")
 	}
 	return errors.Join(errs...)
 }
 
 // steps is a float because the product of absurd settings may overflow an int.
 func (c *Config) steps() float64 {
-	return math.Max(1, float64(len(c.Devices))) * float64(len(c.Paths)) * float64(len(c.Depths)) * float64(c.Rounds)
+	return math.Max(1, float64(len(c.Devices))) * float64(c.columns()) * float64(len(c.Depths)) * float64(c.Rounds)
+}
+
+// columns counts the cells of one depth on one device.
+func (c *Config) columns() int {
+	n := 0
+	for _, p := range c.Paths {
+		n += len(c.variants(p))
+	}
+	return n
 }

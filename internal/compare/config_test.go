@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 )
 
 func testConfig() Config {
@@ -21,7 +23,7 @@ func TestDefaultConfigIsThePublishedMatrix(t *testing.T) {
 	c := testConfig()
 	require.NoError(t, c.Validate())
 	require.Len(t, c.cells(), 16)
-	require.Equal(t, RuleFio, c.Rule)
+	require.Equal(t, iosetup.RuleFio, c.Rule)
 	require.Equal(t, 512, c.BlockSize)
 	require.Equal(t, "randread", c.RW)
 }
@@ -37,9 +39,9 @@ func TestValidate(t *testing.T) {
 		{"empty device", func(c *Config) { c.Devices = []string{" "} }, "DEVICE", `" "`},
 		{"device twice", func(c *Config) { c.Devices = []string{"/dev/ng0n1", "/dev/ng0n1"} }, "DEVICE", "/dev/ng0n1"},
 		{"no path", func(c *Config) { c.Paths = nil }, "--paths", ""},
-		{"unknown path", func(c *Config) { c.Paths = []Path{"x"} }, "--paths", `"x"`},
+		{"unknown path", func(c *Config) { c.Paths = []iosetup.Path{"x"} }, "--paths", `"x"`},
 		{"no depth", func(c *Config) { c.Depths = nil }, "--depths", ""},
-		{"batch above depth", func(c *Config) { c.Depths = []Depth{{2, 3}} }, "--depths", "2_3"},
+		{"batch above depth", func(c *Config) { c.Depths = []iosetup.Depth{{QD: 2, Batch: 3}} }, "--depths", "2_3"},
 		{"no round", func(c *Config) { c.Rounds = 0 }, "--rounds", "0"},
 		{"negative rounds", func(c *Config) { c.Rounds = -1 }, "--rounds", "-1"},
 		{"too many rounds", func(c *Config) { c.Rounds = MaxRounds + 1 }, "--rounds", "1001"},
@@ -53,7 +55,7 @@ func TestValidate(t *testing.T) {
 		{"no pattern", func(c *Config) { c.RW = "" }, "--rw", `""`},
 		{"no rule", func(c *Config) { c.Rule = "" }, "--batch-rule", `""`},
 		{"negative CPU", func(c *Config) { c.CPU = cpu(-1) }, "--cpu", "-1"},
-		{"CPU out of range", func(c *Config) { c.CPU = cpu(MaxCPU + 1) }, "--cpu", "8192"},
+		{"CPU out of range", func(c *Config) { c.CPU = cpu(iosetup.MaxCPU + 1) }, "--cpu", "8192"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := testConfig()
@@ -126,7 +128,7 @@ func TestPlanIsShuffled(t *testing.T) {
 	}
 	require.Len(t, orders, 50, "every round of every seed has its own order")
 
-	first := map[Path]int{}
+	first := map[iosetup.Path]int{}
 	c := testConfig()
 	c.Rounds, c.Depths = 1000, c.Depths[:1]
 	for _, step := range Plan(c) {
@@ -134,7 +136,7 @@ func TestPlanIsShuffled(t *testing.T) {
 			first[step.Path]++
 		}
 	}
-	for _, path := range AllPaths() {
+	for _, path := range iosetup.AllPaths() {
 		require.InDelta(t, 250, first[path], 60, "each path comes first about as often as any other")
 	}
 }

@@ -18,7 +18,7 @@
 //
 // # Errors
 //
-// A wrong configuration gives one [*UsageError] per wrong setting. A cell that fails is an entry in the result, not an error
+// A wrong configuration gives one [*badflag.Error] per wrong setting. A cell that fails is an entry in the result, not an error
 // of [Run]; Run returns an error only when it ends early, together with everything measured so far.
 //
 // # Threading

@@ -1,19 +1,35 @@
 package compare
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/nvmepass/nvmepass/internal/iosetup"
+)
 
 // Cell is one field of the matrix.
 type Cell struct {
 	// Device is the node as it was given.
 	Device string `json:"device"`
 	// Path is the column.
-	Path Path `json:"path"`
+	Path iosetup.Path `json:"path"`
 	// Depth is the row.
-	Depth Depth `json:"qd_batch"`
+	Depth iosetup.Depth `json:"qd_batch"`
+	// Variant is the one switch of the mode that is turned over, written as its flag, such as "--fixedbufs=false"; empty for
+	// the mode as it was asked for.
+	Variant string `json:"variant"`
 }
 
-// String returns depth, path and device, as in "8_2 passthru /dev/ng0n1".
-func (c Cell) String() string { return c.Depth.String() + " " + string(c.Path) + " " + c.Device }
+// String returns depth, path, variant and device, as in "8_2 passthru /dev/ng0n1".
+func (c Cell) String() string { return c.short() + " " + c.Device }
+
+// short is String without the device.
+func (c Cell) short() string {
+	s := c.Depth.String() + " " + string(c.Path)
+	if c.Variant != "" {
+		s += " " + c.Variant
+	}
+	return s
+}
 
 // Step is one run of one cell.
 type Step struct {
@@ -44,9 +60,19 @@ func (c *Config) cells() []Cell {
 	for _, device := range c.Devices {
 		for _, depth := range c.Depths {
 			for _, path := range c.Paths {
-				cells = append(cells, Cell{Device: device, Path: path, Depth: depth})
+				for _, variant := range c.variants(path) {
+					cells = append(cells, Cell{Device: device, Path: path, Depth: depth, Variant: variant})
+				}
 			}
 		}
 	}
 	return cells
+}
+
+// variants are the modes that a path runs in, the mode itself first.
+func (c *Config) variants(p iosetup.Path) []string {
+	if !c.Ablate {
+		return []string{""}
+	}
+	return iosetup.Variants(c.Mode, p)
 }

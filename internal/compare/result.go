@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/stats"
 )
 
@@ -52,6 +53,11 @@ type CellResult struct {
 	// RatioToBlock compares IOPS with the block path's, round by round; nil for the block path itself, where block was not
 	// run, and where no round has both.
 	RatioToBlock *Ratio `json:"ratio_to_block"`
+	// RatioToBase compares IOPS of a variant with those of the same path and depth in the mode as asked for; nil for the latter.
+	RatioToBase *Ratio `json:"ratio_to_base"`
+	// WithoutEffect says of a variant that its switch took effect in no measured round: the kernel or the device has it not, or the
+	// path runs the same with and without it.
+	WithoutEffect bool `json:"without_effect"`
 }
 
 // Round is one run of one cell.
@@ -114,14 +120,14 @@ func (r *Result) SetEnvironment(env Environment) {
 	env.normalize()
 	r.Environment = env
 	for _, d := range env.Devices {
-		if d.LBAFormat.ProtectionType > 0 && slices.ContainsFunc(r.Config.Paths, Path.Passthru) && !allPassthru(r.Config.Paths) {
+		if d.LBAFormat.ProtectionType > 0 && slices.ContainsFunc(r.Config.Paths, iosetup.Path.Passthru) && !allPassthru(r.Config.Paths) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s has protection information: the block layer computes and checks it on the processor, passthrough leaves that to the controller (PRACT), so that the paths do not do the same work", d.Path))
 		}
 	}
 }
 
-func allPassthru(paths []Path) bool {
-	return !slices.ContainsFunc(paths, func(p Path) bool { return !p.Passthru() })
+func allPassthru(paths []iosetup.Path) bool {
+	return !slices.ContainsFunc(paths, func(p iosetup.Path) bool { return !p.Passthru() })
 }
 
 func (r *Round) failed() bool { return r.Error != "" && !r.Interrupted }

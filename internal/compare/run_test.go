@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nvmepass/nvmepass/internal/badflag"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/stats"
 )
 
@@ -20,8 +22,8 @@ func sampleOf(step Step, ok uint64) Sample {
 	return Sample{
 		WindowNS: int64(time.Second), OK: ok, Run: Counts{Issued: ok + 10, OK: ok + 10}, Bytes: ok * 512, Enters: ok / 2,
 		SubmitPerCall: Float(2), ReapPerCall: Float(2), MeanInFlight: Float(float64(step.Depth.QD)), UserCPUNS: 100e6, SystemCPUNS: 500e6,
-		Settings: Settings{
-			Polled: step.Path.Polled(), FixedBuffers: FixedWhole, RegisteredFiles: true, RegisteredRing: true,
+		Settings: iosetup.Effective{
+			Polled: step.Path.Polled(), FixedBuffers: iosetup.FixedWhole, RegisteredFiles: true, RegisteredRing: true,
 			RingFlags: []string{"SINGLE_ISSUER"},
 		},
 	}
@@ -29,7 +31,7 @@ func sampleOf(step Step, ok uint64) Sample {
 
 // speed is a made-up machine: paths differ by fixed factors, rounds drift, and a little noise depends on the order.
 func speed(step Step) uint64 {
-	factor := map[Path]float64{Block: 1, Passthru: 1.005, PassthruPoll: 1.5, BlockPoll: 0.8}[step.Path]
+	factor := map[iosetup.Path]float64{iosetup.Block: 1, iosetup.Passthru: 1.005, iosetup.PassthruPoll: 1.5, iosetup.BlockPoll: 0.8}[step.Path]
 	drift := 1 + 0.2*float64(step.Round)
 	noise := 1 + 0.01*math.Sin(float64(7*step.Order))
 	return uint64(10000 * factor * drift * noise)
@@ -98,21 +100,21 @@ func TestRunMeasures(t *testing.T) {
 	require.Equal(t, time.UTC, res.Started.Location())
 	require.Zero(t, res.FailedRounds())
 
-	want := map[Path]struct {
+	want := map[iosetup.Path]struct {
 		ratio   float64
 		verdict stats.Verdict
 	}{
-		Passthru: {1.005, stats.VerdictSame}, PassthruPoll: {1.5, stats.VerdictHigher}, BlockPoll: {0.8, stats.VerdictLower},
+		iosetup.Passthru: {1.005, stats.VerdictSame}, iosetup.PassthruPoll: {1.5, stats.VerdictHigher}, iosetup.BlockPoll: {0.8, stats.VerdictLower},
 	}
 	for _, cell := range res.Cells {
 		require.Equal(t, 5, cell.Measured)
-		require.InEpsilon(t, 16000*map[Path]float64{Block: 1, Passthru: 1.005, PassthruPoll: 1.5, BlockPoll: 0.8}[cell.Path], *cell.IOPS.Median, 0.02)
+		require.InEpsilon(t, 16000*map[iosetup.Path]float64{iosetup.Block: 1, iosetup.Passthru: 1.005, iosetup.PassthruPoll: 1.5, iosetup.BlockPoll: 0.8}[cell.Path], *cell.IOPS.Median, 0.02)
 		require.Less(t, *cell.IOPS.CILow, *cell.IOPS.Median)
 		require.Greater(t, *cell.IOPS.CIHigh, *cell.IOPS.Median)
 		require.InDelta(t, *cell.IOPS.Median*512, *cell.BytesPerSecond, 1e-6)
 		require.Equal(t, float64(cell.Depth.QD), *cell.MeanInFlight)
 		require.InDelta(t, 100e6 / *cell.IOPS.Median, *cell.UserCPUNSPerIO, 1e-6)
-		if cell.Path == Block {
+		if cell.Path == iosetup.Block {
 			require.Nil(t, cell.RatioToBlock)
 			continue
 		}
@@ -126,14 +128,14 @@ func TestRunMeasures(t *testing.T) {
 func TestRunKeepsFailingCells(t *testing.T) {
 	res := run(t, small(), func(_ context.Context, step Step) (Sample, error) {
 		switch {
-		case step.Path == Passthru && step.Depth.QD == 8:
+		case step.Path == iosetup.Passthru && step.Depth.QD == 8:
 			return Sample{}, errors.New("open /dev/ng0n1: permission denied")
-		case step.Path == Block && step.Round == 2:
+		case step.Path == iosetup.Block && step.Round == 2:
 			return Sample{Run: Counts{Issued: 4, Failed: 4}}, errors.New("too many failures")
 		}
 		return sampleOf(step, speed(step)), nil
 	})
-	refused := res.Cell(Cell{Device: "/dev/ng0n1", Path: Passthru, Depth: Depth{8, 2}})
+	refused := res.Cell(Cell{Device: "/dev/ng0n1", Path: iosetup.Passthru, Depth: iosetup.Depth{QD: 8, Batch: 2}})
 	require.Len(t, refused.Rounds, 5)
 	require.Zero(t, refused.Measured)
 	require.Equal(t, Estimate{}, refused.IOPS)
@@ -142,18 +144,18 @@ func TestRunKeepsFailingCells(t *testing.T) {
 		require.Equal(t, "open /dev/ng0n1: permission denied", r.Error)
 		require.Nil(t, r.Sample)
 	}
-	block := res.Cell(Cell{Device: "/dev/ng0n1", Path: Block, Depth: Depth{8, 2}})
+	block := res.Cell(Cell{Device: "/dev/ng0n1", Path: iosetup.Block, Depth: iosetup.Depth{QD: 8, Batch: 2}})
 	require.Equal(t, 4, block.Measured)
-	require.Equal(t, 4, res.Cell(Cell{Device: "/dev/ng0n1", Path: BlockPoll, Depth: Depth{8, 2}}).RatioToBlock.Pairs, "only rounds with both")
+	require.Equal(t, 4, res.Cell(Cell{Device: "/dev/ng0n1", Path: iosetup.BlockPoll, Depth: iosetup.Depth{QD: 8, Batch: 2}}).RatioToBlock.Pairs, "only rounds with both")
 	require.Equal(t, uint64(8), res.Totals.Failed)
 	require.Equal(t, 7, res.FailedRounds())
 	require.Contains(t, res.Warnings, "1 of 8 cells have no figure")
-	require.Nil(t, res.Cell(Cell{Device: "/dev/ng9n1", Path: Block, Depth: Depth{8, 2}}))
+	require.Nil(t, res.Cell(Cell{Device: "/dev/ng9n1", Path: iosetup.Block, Depth: iosetup.Depth{QD: 8, Batch: 2}}))
 }
 
 func TestRunWithoutCompletions(t *testing.T) {
 	res := run(t, small(), func(_ context.Context, step Step) (Sample, error) {
-		s := Sample{WindowNS: int64(time.Second), Settings: Settings{Polled: step.Path.Polled(), FixedBuffers: FixedPerSlot, RegisteredFiles: true}}
+		s := Sample{WindowNS: int64(time.Second), Settings: iosetup.Effective{Polled: step.Path.Polled(), FixedBuffers: iosetup.FixedPerSlot, RegisteredFiles: true}}
 		s.SubmitPerCall, s.MeanInFlight = new(math.NaN()), new(math.Inf(1)) // a caller that forgot Float
 		return s, nil
 	})
@@ -188,12 +190,12 @@ func TestRunRefusesCountsThatDoNotAddUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			res := run(t, small(), func(_ context.Context, step Step) (Sample, error) {
 				s := sampleOf(step, speed(step))
-				if step.Path == Passthru {
+				if step.Path == iosetup.Passthru {
 					tc.change(&s)
 				}
 				return s, nil
 			})
-			cell := res.Cell(Cell{Device: "/dev/ng0n1", Path: Passthru, Depth: Depth{1, 1}})
+			cell := res.Cell(Cell{Device: "/dev/ng0n1", Path: iosetup.Passthru, Depth: iosetup.Depth{QD: 1, Batch: 1}})
 			require.Zero(t, cell.Measured)
 			require.Nil(t, cell.IOPS.Median)
 			require.NotNil(t, cell.Rounds[0].Sample)
@@ -279,7 +281,7 @@ func TestRunRefusesBadConfiguration(t *testing.T) {
 		return Sample{}, nil
 	}, nil)
 	require.Nil(t, res)
-	var usage *UsageError
+	var usage *badflag.Error
 	require.ErrorAs(t, err, &usage)
 }
 
@@ -287,7 +289,7 @@ func TestRunReportsProgress(t *testing.T) {
 	c := small()
 	var got []Progress
 	_, err := Run(t.Context(), c, func(_ context.Context, step Step) (Sample, error) {
-		if step.Path == Block {
+		if step.Path == iosetup.Block {
 			return Sample{}, errors.New("refused")
 		}
 		return sampleOf(step, 5), nil
@@ -302,7 +304,7 @@ func TestRunReportsProgress(t *testing.T) {
 		require.False(t, before.Ended)
 		require.True(t, after.Ended)
 		require.Equal(t, [4]int{i, i + 1, 40, 5}, [4]int{before.Done, after.Done, after.Steps, after.Rounds})
-		require.Equal(t, step.Path == Block, after.Err != nil)
+		require.Equal(t, step.Path == iosetup.Block, after.Err != nil)
 		if after.Err != nil {
 			failed++
 		}
@@ -317,11 +319,11 @@ func TestWarningsOnSettings(t *testing.T) {
 	res := run(t, small(), func(_ context.Context, step Step) (Sample, error) {
 		s := sampleOf(step, speed(step))
 		switch step.Path {
-		case PassthruPoll:
+		case iosetup.PassthruPoll:
 			s.Settings.Polled = false
-		case Passthru:
+		case iosetup.Passthru:
 			s.Settings.FixedBuffers = "plain (EINVAL: kernel before 6.12)"
-		case Block:
+		case iosetup.Block:
 			s.Settings.Polled = step.Depth.QD == 8
 			s.Settings.RegisteredFiles = step.Round > 1
 		}
@@ -353,7 +355,7 @@ func TestWarningsOnCommands(t *testing.T) {
 		"112 of 1600 commands failed: rates count only those that ended well",
 		"48 of 1600 commands were cancelled by the driver",
 	}, res.Warnings)
-	cell := res.Cell(Cell{Device: "/dev/ng0n1", Path: Passthru, Depth: Depth{8, 2}})
+	cell := res.Cell(Cell{Device: "/dev/ng0n1", Path: iosetup.Passthru, Depth: iosetup.Depth{QD: 8, Batch: 2}})
 	require.Equal(t, 90.0, *cell.IOPS.Median)
 	require.Equal(t, stats.VerdictUnknown, cell.RatioToBlock.Verdict)
 	require.Nil(t, cell.RatioToBlock.CILow)
@@ -412,22 +414,22 @@ func TestDecodeRefuses(t *testing.T) {
 func TestBaseline(t *testing.T) {
 	b, err := Baseline("series-2022")
 	require.NoError(t, err)
-	require.Equal(t, AllPaths(), b.Paths)
-	require.Equal(t, DefaultDepths(), b.Depths)
+	require.Equal(t, iosetup.AllPaths(), b.Paths)
+	require.Equal(t, iosetup.DefaultDepths(), b.Depths)
 	for want, at := range map[float64]Cell{
-		80e3:   {Path: Block, Depth: Depth{1, 1}},
-		470e3:  {Path: Passthru, Depth: Depth{8, 2}},
-		931e3:  {Path: PassthruPoll, Depth: Depth{16, 4}},
-		1132e3: {Path: BlockPoll, Depth: Depth{128, 32}},
+		80e3:   {Path: iosetup.Block, Depth: iosetup.Depth{QD: 1, Batch: 1}},
+		470e3:  {Path: iosetup.Passthru, Depth: iosetup.Depth{QD: 8, Batch: 2}},
+		931e3:  {Path: iosetup.PassthruPoll, Depth: iosetup.Depth{QD: 16, Batch: 4}},
+		1132e3: {Path: iosetup.BlockPoll, Depth: iosetup.Depth{QD: 128, Batch: 32}},
 	} {
 		got, ok := b.IOPS(at.Path, at.Depth)
 		require.True(t, ok)
 		require.Equal(t, want, got)
 	}
-	ratio, ok := b.RatioToBlock(PassthruPoll, Depth{1, 1})
+	ratio, ok := b.RatioToBlock(iosetup.PassthruPoll, iosetup.Depth{QD: 1, Batch: 1})
 	require.True(t, ok)
 	require.InDelta(t, 1.975, ratio, 1e-12)
-	_, ok = b.RatioToBlock(PassthruPoll, Depth{2, 1})
+	_, ok = b.RatioToBlock(iosetup.PassthruPoll, iosetup.Depth{QD: 2, Batch: 1})
 	require.False(t, ok)
 
 	_, err = Baseline("series-2023")
@@ -436,17 +438,17 @@ func TestBaseline(t *testing.T) {
 
 func TestBaselineOfRecordedResult(t *testing.T) {
 	res := run(t, small(), func(_ context.Context, step Step) (Sample, error) {
-		if step.Path == BlockPoll {
+		if step.Path == iosetup.BlockPoll {
 			return Sample{}, errors.New("refused")
 		}
 		return sampleOf(step, 1000), nil
 	})
 	b, ok := BaselineOf(res, "old.json", "/dev/ng0n1")
 	require.True(t, ok)
-	v, ok := b.IOPS(Passthru, Depth{8, 2})
+	v, ok := b.IOPS(iosetup.Passthru, iosetup.Depth{QD: 8, Batch: 2})
 	require.True(t, ok)
 	require.Equal(t, 1000.0, v)
-	_, ok = b.IOPS(BlockPoll, Depth{8, 2})
+	_, ok = b.IOPS(iosetup.BlockPoll, iosetup.Depth{QD: 8, Batch: 2})
 	require.False(t, ok)
 	_, ok = BaselineOf(res, "old.json", "/dev/ng1n1")
 	require.False(t, ok)
@@ -455,11 +457,11 @@ func TestBaselineOfRecordedResult(t *testing.T) {
 // TestProtectionIsPointedOut: with protection information the block layer does work that passthrough leaves to the drive.
 func TestProtectionIsPointedOut(t *testing.T) {
 	env := Environment{Devices: []Device{{Path: "/dev/ng0n1", LBAFormat: LBAFormat{ProtectionType: 1}}}}
-	mixed := Result{Config: Config{Paths: []Path{Block, Passthru}}}
+	mixed := Result{Config: Config{Paths: []iosetup.Path{iosetup.Block, iosetup.Passthru}}}
 	mixed.SetEnvironment(env)
 	require.Len(t, mixed.Warnings, 1)
 	require.Contains(t, mixed.Warnings[0], "PRACT")
-	alike := Result{Config: Config{Paths: []Path{Passthru, PassthruPoll}}}
+	alike := Result{Config: Config{Paths: []iosetup.Path{iosetup.Passthru, iosetup.PassthruPoll}}}
 	alike.SetEnvironment(env)
 	require.Empty(t, alike.Warnings)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 )
 
 // Sample is what one run of one cell measured. The counts without "Run" in their place lie inside the measured window.
@@ -31,7 +33,7 @@ type Sample struct {
 	UserCPUNS   int64 `json:"user_cpu_ns"`
 	SystemCPUNS int64 `json:"system_cpu_ns"`
 	// Settings are those that took effect, whatever was asked for.
-	Settings Settings `json:"settings"`
+	Settings iosetup.Effective `json:"settings"`
 	// Errors counts the failed commands of the whole run by the text of their error, such as "EINVAL" or "LBA Out of Range
 	// (0x80)".
 	Errors map[string]uint64 `json:"errors"`
@@ -50,34 +52,6 @@ func (c *Counts) add(o Counts) {
 	c.OK += o.OK
 	c.Failed += o.Failed
 	c.Cancelled += o.Cancelled
-}
-
-// The values of Settings.FixedBuffers; a fall-back is written "plain (reason)".
-const (
-	// FixedWhole is one registration for the whole arena.
-	FixedWhole = "whole"
-	// FixedPerSlot is one registration per slot, of exactly the size of one I/O.
-	FixedPerSlot = "per-slot"
-	// FixedOff means that fixed buffers were not asked for.
-	FixedOff = "off"
-)
-
-// Settings are the effective settings of one run of one cell.
-type Settings struct {
-	// Polled says that completions were polled for.
-	Polled bool `json:"polled"`
-	// FixedBuffers is FixedWhole, FixedPerSlot, FixedOff, or "plain (reason)" where fixed buffers were asked for and refused.
-	FixedBuffers string `json:"fixed_buffers"`
-	// RegisteredFiles says that the file was used by its registered index.
-	RegisteredFiles bool `json:"registered_files"`
-	// RegisteredRing says that the ring was entered by its registered index.
-	RegisteredRing bool `json:"registered_ring"`
-	// RingFlags are the set-up flags that the kernel accepted, without their IORING_SETUP_ prefix.
-	RingFlags []string `json:"ring_flags"`
-}
-
-func (s *Settings) fixed() bool {
-	return s.FixedBuffers == FixedWhole || s.FixedBuffers == FixedPerSlot
 }
 
 // Rates are the figures derived from one sample. Each is nil where it cannot be had.

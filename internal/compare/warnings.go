@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/stats"
 )
 
@@ -78,14 +79,18 @@ func (r *Result) warnings() []string {
 // cellName leaves the device out where there is only one.
 func (r *Result) cellName(c Cell) string {
 	if len(r.Config.Devices) == 1 {
-		return c.Depth.String() + " " + string(c.Path)
+		return c.short()
 	}
 	return c.String()
 }
 
 // settingsNotices compares what took effect in one cell with what its path and the configuration ask for.
 func (r *Result) settingsNotices(n *notices, name string, cell *CellResult) {
-	var first *Settings
+	mode, err := iosetup.ModeVariant(r.Config.Mode, cell.Variant)
+	if err != nil { // of a record that was written by hand
+		return
+	}
+	var first *iosetup.Effective
 	for i := range cell.Rounds {
 		round := &cell.Rounds[i]
 		if !round.used() {
@@ -94,7 +99,7 @@ func (r *Result) settingsNotices(n *notices, name string, cell *CellResult) {
 		s := &round.Sample.Settings
 		if first == nil {
 			first = s
-		} else if !first.equal(s) {
+		} else if !first.Equal(s) {
 			n.add(name, "effective settings changed between rounds")
 		}
 		switch {
@@ -103,29 +108,24 @@ func (r *Result) settingsNotices(n *notices, name string, cell *CellResult) {
 		case !cell.Path.Polled() && s.Polled:
 			n.add(name, "polled, though its path waits for interrupts")
 		}
-		if r.Config.FixedBuffers && !s.fixed() {
-			n.add(name, "fixed buffers were asked for and did not take effect")
-		}
-		if r.Config.RegisteredFiles && !s.RegisteredFiles {
-			n.add(name, "registered files were asked for and did not take effect")
+		for _, what := range s.Missing(mode) {
+			if cell.WithoutEffect { // said in its place
+				break
+			}
+			n.add(name, what+" were asked for and did not take effect")
 		}
 	}
-}
-
-func (s *Settings) equal(o *Settings) bool {
-	return s.Polled == o.Polled && s.FixedBuffers == o.FixedBuffers && s.RegisteredFiles == o.RegisteredFiles &&
-		s.RegisteredRing == o.RegisteredRing && slices.Equal(s.RingFlags, o.RingFlags)
 }
 
 // unequalSettings warns where one path had an advantage that another had not, so that the comparison is not like for like.
 func (r *Result) unequalSettings() []string {
 	advantages := []struct {
 		name string
-		has  func(*Settings) bool
+		has  func(*iosetup.Effective) bool
 	}{
-		{"fixed buffers", (*Settings).fixed},
-		{"registered files", func(s *Settings) bool { return s.RegisteredFiles }},
-		{"a registered ring", func(s *Settings) bool { return s.RegisteredRing }},
+		{"fixed buffers", (*iosetup.Effective).Fixed},
+		{"registered files", func(s *iosetup.Effective) bool { return s.RegisteredFiles }},
+		{"a registered ring", func(s *iosetup.Effective) bool { return s.RegisteredRing }},
 	}
 	var out []string
 	for _, a := range advantages {
@@ -134,7 +134,7 @@ func (r *Result) unequalSettings() []string {
 			settings := r.pathSettings(path)
 			switch {
 			case len(settings) == 0:
-			case slices.ContainsFunc(settings, func(s *Settings) bool { return !a.has(s) }):
+			case slices.ContainsFunc(settings, func(s *iosetup.Effective) bool { return !a.has(s) }):
 				without = append(without, string(path))
 			default:
 				with = append(with, string(path))
@@ -148,10 +148,10 @@ func (r *Result) unequalSettings() []string {
 	return out
 }
 
-func (r *Result) pathSettings(path Path) []*Settings {
-	var out []*Settings
+func (r *Result) pathSettings(path iosetup.Path) []*iosetup.Effective {
+	var out []*iosetup.Effective
 	for i := range r.Cells {
-		if r.Cells[i].Path != path {
+		if r.Cells[i].Path != path || r.Cells[i].Variant != "" {
 			continue
 		}
 		for j := range r.Cells[i].Rounds {

@@ -90,14 +90,19 @@ func send(fd int, req64, req32 uint32, cmd nvme.Command, set nvme.CommandSet, da
 // an NVMe status or a negative errno, and the result.
 func Raw(fd int, cmd nvme.Command) (res int32, result uint64) {
 	status, result, err := call(fd, uapi.NVMeIoctlIO64Cmd, uapi.NVMeIoctlIOCmd, &cmd)
-	var errno syscall.Errno
-	switch {
-	case errors.As(err, &errno):
-		return -int32(errno), 0
-	case err != nil:
-		return -int32(syscall.EINVAL), 0
+	if err == nil {
+		return int32(status), result
 	}
-	return int32(status), result
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return -int32(errno), 0
+	}
+	return -int32(syscall.EINVAL), 0
+}
+
+// RawAt is Raw with p as the command's data. The caller keeps p in place.
+func RawAt(fd int, cmd nvme.Command, p []byte) (res int32, result uint64) {
+	cmd.Addr = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(p))))
+	return Raw(fd, cmd)
 }
 
 // call performs the ioctl with the 64-bit result, or where the kernel does not

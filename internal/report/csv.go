@@ -21,6 +21,7 @@ var csvHeader = []string{
 	"mean_in_flight", "user_cpu_ns", "system_cpu_ns", "user_cpu_ns_per_io", "system_cpu_ns_per_io",
 	"run_issued", "run_ok", "run_failed", "run_cancelled",
 	"polled", "fixed_buffers", "registered_files", "registered_ring", "ring_flags", "command_errors",
+	"variant", "huge_pages", "vectored",
 }
 
 // CSV writes a header and one row for each run of a cell, with everything that was measured: long format, from which medians, drift
@@ -51,7 +52,9 @@ func csvRow(r *compare.Result, c *compare.CellResult, round *compare.Round) []st
 	}
 	s := round.Sample
 	if s == nil {
-		return append(row, make([]string, len(csvHeader)-len(row))...)
+		row = append(row, make([]string, len(csvHeader)-len(row))...)
+		row[slices.Index(csvHeader, "variant")] = c.Variant
+		return row
 	}
 	rates := s.Rates()
 	return append(row,
@@ -62,6 +65,7 @@ func csvRow(r *compare.Result, c *compare.CellResult, round *compare.Round) []st
 		csvUint(s.Run.Issued), csvUint(s.Run.OK), csvUint(s.Run.Failed), csvUint(s.Run.Cancelled),
 		strconv.FormatBool(s.Settings.Polled), s.Settings.FixedBuffers, strconv.FormatBool(s.Settings.RegisteredFiles),
 		strconv.FormatBool(s.Settings.RegisteredRing), strings.Join(s.Settings.RingFlags, "|"), csvErrors(s.Errors),
+		c.Variant, strconv.FormatBool(s.Settings.HugePages), strconv.FormatBool(s.Settings.Vectored),
 	)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -30,11 +31,11 @@ func requireGolden(t *testing.T, name, got string) {
 }
 
 // labKIOPS are figures in the shape of the emulated lab's.
-var labKIOPS = map[string]map[compare.Path]float64{
-	"1_1":    {compare.Block: 13.3, compare.Passthru: 13.4, compare.PassthruPoll: 16.8, compare.BlockPoll: 16},
-	"8_2":    {compare.Block: 31.9, compare.Passthru: 33.2, compare.PassthruPoll: 44.3, compare.BlockPoll: 43.7},
-	"16_4":   {compare.Block: 55.6, compare.Passthru: 65, compare.PassthruPoll: 65.3, compare.BlockPoll: 64},
-	"128_32": {compare.Block: 119, compare.Passthru: 153, compare.PassthruPoll: 136, compare.BlockPoll: 124},
+var labKIOPS = map[string]map[iosetup.Path]float64{
+	"1_1":    {iosetup.Block: 13.3, iosetup.Passthru: 13.4, iosetup.PassthruPoll: 16.8, iosetup.BlockPoll: 16},
+	"8_2":    {iosetup.Block: 31.9, iosetup.Passthru: 33.2, iosetup.PassthruPoll: 44.3, iosetup.BlockPoll: 43.7},
+	"16_4":   {iosetup.Block: 55.6, iosetup.Passthru: 65, iosetup.PassthruPoll: 65.3, iosetup.BlockPoll: 64},
+	"128_32": {iosetup.Block: 119, iosetup.Passthru: 153, iosetup.PassthruPoll: 136, iosetup.BlockPoll: 124},
 }
 
 func sampleOf(step compare.Step) compare.Sample {
@@ -45,8 +46,8 @@ func sampleOf(step compare.Step) compare.Sample {
 		WindowNS: 2e9, OK: ok, Bytes: ok * 512, Run: compare.Counts{Issued: ok + 500, OK: ok + 500}, Enters: ok / uint64(step.Depth.Batch),
 		SubmitPerCall: compare.Float(batch), ReapPerCall: compare.Float(batch * 0.75), MeanInFlight: compare.Float(float64(step.Depth.QD) - batch/2 + 0.5),
 		UserCPUNS: 200e6, SystemCPUNS: 17e8,
-		Settings: compare.Settings{
-			Polled: step.Path.Polled(), FixedBuffers: compare.FixedWhole, RegisteredFiles: true, RegisteredRing: true,
+		Settings: iosetup.Effective{
+			Polled: step.Path.Polled(), FixedBuffers: iosetup.FixedWhole, RegisteredFiles: true, RegisteredRing: true,
 			RingFlags: []string{"SUBMIT_ALL", "SINGLE_ISSUER", "DEFER_TASKRUN"},
 		},
 	}
@@ -92,8 +93,8 @@ func troubledResult(t *testing.T) *compare.Result {
 	t.Helper()
 	c := compare.DefaultConfig()
 	c.Devices = []string{"/dev/ng0n1", "/dev/ng1n1"}
-	c.Depths = []compare.Depth{{QD: 1, Batch: 1}, {QD: 128, Batch: 32}}
-	c.Rounds, c.Rule, c.RegisteredFiles, c.CPU = 4, compare.RuleTIOUring, false, new(1)
+	c.Depths = []iosetup.Depth{{QD: 1, Batch: 1}, {QD: 128, Batch: 32}}
+	c.Rounds, c.Rule, c.RegisteredFiles, c.CPU = 4, iosetup.RuleTIOUring, false, new(1)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	res, err := compare.Run(ctx, c, func(_ context.Context, step compare.Step) (compare.Sample, error) {
@@ -103,16 +104,16 @@ func troubledResult(t *testing.T) *compare.Result {
 		case step.Order == 60:
 			cancel(errors.New("interrupt"))
 			s.WindowNS /= 2
-		case step.Device == "/dev/ng1n1" && step.Path == compare.Passthru:
+		case step.Device == "/dev/ng1n1" && step.Path == iosetup.Passthru:
 			return compare.Sample{}, errors.New("read /dev/ng1n1: EACCES: the drive's effects log does not allow this command to an " +
 				"ordinary user; run as root\nor give CAP_SYS_ADMIN")
 		case step.Device == "/dev/ng1n1" && step.Depth.QD == 1:
 			s.OK, s.Bytes, s.Enters, s.Run = 0, 0, 0, compare.Counts{Issued: 3, Failed: 2, Cancelled: 1}
 			s.SubmitPerCall, s.ReapPerCall, s.MeanInFlight = nil, nil, nil
 			s.Failed, s.Errors = 2, map[string]uint64{"LBA Out of Range (0x80)": 1, "EINVAL": 1}
-		case step.Path == compare.Passthru && step.Round == 2:
+		case step.Path == iosetup.Passthru && step.Round == 2:
 			s.Run.Issued += 7
-		case step.Path == compare.PassthruPoll:
+		case step.Path == iosetup.PassthruPoll:
 			s.Settings.Polled, s.Settings.FixedBuffers = false, "plain (EINVAL: kernel before 6.12)"
 		}
 		return s, nil
@@ -133,7 +134,7 @@ func troubledResult(t *testing.T) *compare.Result {
 func narrowResult(t *testing.T) *compare.Result {
 	t.Helper()
 	c := compare.DefaultConfig()
-	c.Devices, c.Paths, c.Depths, c.Rounds = []string{"/dev/ng0n1"}, []compare.Path{compare.PassthruPoll}, []compare.Depth{{QD: 8, Batch: 2}}, 1
+	c.Devices, c.Paths, c.Depths, c.Rounds = []string{"/dev/ng0n1"}, []iosetup.Path{iosetup.PassthruPoll}, []iosetup.Depth{{QD: 8, Batch: 2}}, 1
 	res, err := compare.Run(t.Context(), c, func(_ context.Context, step compare.Step) (compare.Sample, error) { return sampleOf(step), nil }, nil)
 	require.NoError(t, err)
 	fixedTimes(res)

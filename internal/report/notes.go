@@ -35,7 +35,7 @@ func (n *notes) mark(c *compare.CellResult) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("[%d]", n.add(c.Depth.String()+" "+string(c.Path), text))
+	return fmt.Sprintf("[%d]", n.add(strings.TrimSpace(c.Depth.String()+" "+string(c.Path)+" "+c.Variant), text))
 }
 
 func (n *notes) write(b *strings.Builder, width int) {

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 )
 
 func progressAt(done int, left time.Duration, failed int) compare.Progress {
 	return compare.Progress{
 		Step: compare.Step{
-			Cell:  compare.Cell{Device: "/dev/ng0n1", Path: compare.PassthruPoll, Depth: compare.Depth{QD: 128, Batch: 32}},
+			Cell:  compare.Cell{Device: "/dev/ng0n1", Path: iosetup.PassthruPoll, Depth: iosetup.Depth{QD: 128, Batch: 32}},
 			Round: 3, Order: done + 1,
 		},
 		Done: done, Steps: 80, Rounds: 5, Failed: failed, Remaining: left,
@@ -81,7 +82,7 @@ func TestProgressElsewhere(t *testing.T) {
 	var b strings.Builder
 	p := NewProgress(&b, false, 0)
 	_, err := compare.Run(t.Context(), c, func(_ context.Context, step compare.Step) (compare.Sample, error) {
-		if step.Path == compare.Block && step.Round > 1 {
+		if step.Path == iosetup.Block && step.Round > 1 {
 			return compare.Sample{}, errors.New("refused")
 		}
 		return compare.Sample{WindowNS: 1}, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/stats"
 )
 
@@ -61,7 +62,7 @@ func (t *text) section(s string) { t.b.WriteString("\n"); t.line(s) }
 func (t *text) head() {
 	c, e := &t.r.Config, &t.r.Environment
 	rule := "fio's rule (reap 1 to batch)"
-	if c.Rule == compare.RuleTIOUring {
+	if c.Rule == iosetup.RuleTIOUring {
 		rule = "t/io_uring's rule (wait for a whole batch)"
 	}
 	pin := "not pinned"
@@ -70,7 +71,7 @@ func (t *text) head() {
 	}
 	t.line(unbroken(fmt.Sprintf("%d B %s", c.BlockSize, ascii(c.RW)), rule,
 		fmt.Sprintf("%s x %v after %v warm-up", plural(c.Rounds, "round"), c.Runtime, c.Warmup), fmt.Sprintf("seed %d", c.Seed), pin))
-	t.line(fmt.Sprintf("requested: fixed buffers %s, registered files %s", onOff(c.FixedBuffers), onOff(c.RegisteredFiles)))
+	t.line("requested: " + requested(&c.Mode))
 	host := []string{"nvmepass " + orUnknown(t.r.ToolVersion), "kernel " + orUnknown(e.Kernel)}
 	if e.CPUModel != "" {
 		host = append(host, fmt.Sprintf("%s x %d", ascii(e.CPUModel), e.CPUCount))
@@ -118,6 +119,7 @@ func (t *text) device(device string, base *compare.BaselineTable) {
 	if base != nil {
 		t.baseline(base)
 	}
+	t.ablation(device, &n)
 	t.costs(device)
 	if lines := effective(t.r, device); len(lines) > 0 {
 		t.section("Effective settings")
@@ -261,7 +263,7 @@ func (t *text) ratios(device string, base *compare.BaselineTable) {
 	t.section(title)
 	t.matrix(device, func(c *compare.CellResult) string {
 		s := ratio(c)
-		if base == nil || c.Path == compare.Block {
+		if base == nil || c.Path == iosetup.Block {
 			return s
 		}
 		beside := "-"
@@ -283,18 +285,22 @@ func (t *text) any(device string, has func(*compare.CellResult) bool) bool {
 
 // ratio writes a cell's ratio to block: "1.26x +-3.1%", "same (1.01) +-2.0%", or with a question mark where there is no interval.
 func ratio(c *compare.CellResult) string {
-	if c.Path == compare.Block && c.IOPS.Median != nil {
+	if c.Path == iosetup.Block && c.IOPS.Median != nil {
 		return "1"
 	}
-	if c.RatioToBlock == nil || c.RatioToBlock.Median == nil {
+	return ratioText(c.RatioToBlock)
+}
+
+func ratioText(r *compare.Ratio) string {
+	if r == nil || r.Median == nil {
 		return "-"
 	}
-	v := strconv.FormatFloat(*c.RatioToBlock.Median, 'f', 2, 64)
-	switch c.RatioToBlock.Verdict {
+	v := strconv.FormatFloat(*r.Median, 'f', 2, 64)
+	switch r.Verdict {
 	case stats.VerdictSame:
-		return "same (" + v + ") +-" + halfWidth(c.RatioToBlock.Estimate)
+		return "same (" + v + ") +-" + halfWidth(r.Estimate)
 	case stats.VerdictHigher, stats.VerdictLower:
-		return v + "x +-" + halfWidth(c.RatioToBlock.Estimate)
+		return v + "x +-" + halfWidth(r.Estimate)
 	default:
 		return v + "x ?"
 	}
@@ -337,7 +343,7 @@ func (t *text) costs(device string) {
 	tab.add("QD_batch", "path", "submit/call", "reap/call", "in flight", "user ns/IO", "system ns/IO", "rounds")
 	for i := range t.r.Cells {
 		c := &t.r.Cells[i]
-		if c.Device != device {
+		if c.Device != device || c.Variant != "" {
 			continue
 		}
 		tab.add(c.Depth.String(), ascii(string(c.Path)), optional(c.SubmitPerCall), optional(c.ReapPerCall), optional(c.MeanInFlight),

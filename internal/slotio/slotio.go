@@ -30,6 +30,9 @@ type Options struct {
 	HoldP                              bool
 	StallLimit                         time.Duration
 	Linear, Rewind                     bool
+	HybridPoll                         bool
+	SQPoll                             *uringcmd.SQPoll
+	Vectored                           bool
 	Without                            uringcmd.Flags
 }
 
@@ -39,6 +42,7 @@ type Settings struct {
 	FixedBuffers    fixedbuf.Mode
 	FixedReason     string
 	HugePages       bool
+	Vectored        bool
 	RegisteredFile  bool
 	RegisteredRing  bool
 	Requested       uringcmd.Flags
@@ -51,6 +55,9 @@ type Settings struct {
 type File struct {
 	Path             string
 	Writable, Direct bool
+	// Also names further files of the same kind: with n files in all, slot i
+	// belongs to file i mod n.
+	Also []string
 	// Big asks for 128-byte submission and 32-byte completion entries.
 	Big bool
 	// MetadataSize is the size in bytes of a second buffer per slot, 0 for
@@ -67,7 +74,7 @@ type Queue struct {
 	Meta *fixedbuf.Arena // nil without File.MetadataSize
 
 	path   string
-	fd     int
+	fds    []int
 	waiter iopoll.Waiter
 	plain  bool // the file is not registered
 	polled bool
@@ -79,7 +86,7 @@ type Queue struct {
 // EFAULT makes Open fall back to a lesser kind of registration. The error of
 // the last try is returned.
 func Open(f File, o Options, prove func(q *Queue) error) (*Queue, error) {
-	q := &Queue{path: f.Path, fd: -1, plain: o.PlainFile, polled: o.Poll}
+	q := &Queue{path: f.Path, plain: o.PlainFile, polled: o.Poll}
 	if err := q.open(f, o, prove); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
@@ -87,17 +94,21 @@ func Open(f File, o Options, prove func(q *Queue) error) (*Queue, error) {
 }
 
 func (q *Queue) open(f File, o Options, prove func(q *Queue) error) (err error) {
-	if q.fd, err = sys.OpenDevice(f.Path, f.Writable, f.Direct); err != nil {
-		return sysfs.OpenError(f.Path, err)
+	for _, path := range append([]string{f.Path}, f.Also...) {
+		fd, err := sys.OpenDevice(path, f.Writable, f.Direct)
+		if err != nil {
+			return sysfs.OpenError(path, err)
+		}
+		q.fds = append(q.fds, fd)
 	}
 	if q.Ring, err = uringcmd.New(uringcmd.Config{
 		Slots: o.Depth, Big: f.Big, IOPoll: o.Poll, Linear: o.Linear, Rewind: o.Rewind, Without: o.Without,
-		NoRegisteredRing: o.PlainRing, HoldP: o.HoldP, StallLimit: o.StallLimit, Kernel: f.Kernel,
+		HybridPoll: o.HybridPoll, SQPoll: o.SQPoll, NoRegisteredRing: o.PlainRing, HoldP: o.HoldP, StallLimit: o.StallLimit, Kernel: f.Kernel,
 	}); err != nil {
 		return err
 	}
 	if !o.PlainFile {
-		if err := q.Ring.RegisterFiles([]int{q.fd}); err != nil {
+		if err := q.Ring.RegisterFiles(q.fds); err != nil {
 			return err
 		}
 	}
@@ -150,13 +161,14 @@ func (q *Queue) Metadata(slot int) []byte {
 	return q.Meta.Slot(slot)
 }
 
-// Target is the file as an entry names it: descriptor or index, and the flag
-// that tells which.
-func (q *Queue) Target() (fd int32, flags uint8) {
+// Target is a slot's file as an entry names it: descriptor or index, and the
+// flag that tells which.
+func (q *Queue) Target(slot int) (fd int32, flags uint8) {
+	i := slot % len(q.fds)
 	if q.plain {
-		return int32(q.fd), 0
+		return int32(q.fds[i]), 0
 	}
-	return 0, uapi.SQEFixedFile
+	return int32(i), uapi.SQEFixedFile
 }
 
 // CheckOpen returns nil if the queue is open and has the slot.
@@ -245,6 +257,16 @@ func (q *Queue) CheckGuards() error {
 	return q.Bufs.CheckGuards()
 }
 
+// KeepMemory leaves the buffers mapped for good: Close no longer frees them.
+func (q *Queue) KeepMemory() {
+	if q.Bufs != nil {
+		q.Bufs.Leak()
+	}
+	if q.Meta != nil {
+		q.Meta.Leak()
+	}
+}
+
 // Close waits for all commands in flight, closes the ring, and only then frees
 // the buffers and closes the file. If commands do not come back, the buffers
 // stay mapped and the error is a *uringcmd.LeakError. Calling it again does
@@ -261,12 +283,7 @@ func (q *Queue) Close() error {
 		}
 		errs = append(errs, err)
 		if leak := (*uringcmd.LeakError)(nil); errors.As(err, &leak) {
-			if q.Bufs != nil {
-				q.Bufs.Leak()
-			}
-			if q.Meta != nil {
-				q.Meta.Leak()
-			}
+			q.KeepMemory()
 		}
 	}
 	q.closed = true
@@ -276,8 +293,8 @@ func (q *Queue) Close() error {
 	if q.Meta != nil {
 		errs = append(errs, q.Meta.Close())
 	}
-	if q.fd >= 0 {
-		errs = append(errs, sys.Close(q.fd))
+	for _, fd := range q.fds {
+		errs = append(errs, sys.Close(fd))
 	}
 	return errors.Join(errs...)
 }

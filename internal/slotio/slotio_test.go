@@ -47,7 +47,7 @@ func TestB31OpenFlags(t *testing.T) {
 				ringtest.Missing(t, "a file system with O_DIRECT for temporary files", err)
 			}
 			require.NoError(t, err)
-			flags := openFlags(t, q.fd)
+			flags := openFlags(t, q.fds[0])
 			require.Equal(t, direct, flags&syscall.O_DIRECT != 0)
 			require.Equal(t, writable, flags&syscall.O_ACCMODE == syscall.O_RDWR)
 			require.Equal(t, !writable, flags&syscall.O_ACCMODE == syscall.O_RDONLY)
@@ -140,6 +140,19 @@ func TestB03CloseFromElsewhere(t *testing.T) {
 	require.Len(t, q.Data(0), 512)
 	require.NoError(t, q.Close())
 	require.True(t, q.Closed())
+}
+
+// TestKeepMemory: what Close leaves mapped can be touched by who still has it.
+func TestKeepMemory(t *testing.T) {
+	q, err := Open(File{Path: os.DevNull, MetadataSize: 8, Kernel: &ringtest.Kernel{}}, Options{Depth: 2, BufferSize: 512}, fine)
+	require.NoError(t, err)
+	data, metadata := q.Data(1), q.Metadata(1)
+	q.KeepMemory()
+	require.NoError(t, q.Close())
+	require.Nil(t, q.Data(1))
+	require.Nil(t, q.Metadata(1))
+	clear(data)
+	clear(metadata)
 }
 
 func TestOneSaysWhenNothingComes(t *testing.T) {

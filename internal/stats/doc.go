@@ -16,7 +16,8 @@
 // from the mean. With more rounds and a strong skew it may lie outside: then the rounds are not repeats of one rate.
 //
 // Two rates measured in the same round share that round's disturbances. [PairedRatio] therefore divides round by round and
-// takes the interval over the quotients, which is narrower than one from two separate intervals.
+// takes the interval over the quotients, which is narrower than one from two separate intervals. Where no round of one rate
+// belongs to a round of the other, as in two recorded runs, [UnpairedRatio] gives Welch's interval.
 //
 // Each verdict stands for itself at 95 %: among many cells that do not differ, about one in twenty is called different.
 //

@@ -218,12 +218,16 @@ const (
 
 // SQE opcodes (IORING_OP_*).
 const (
-	OpNop        = 0
-	OpReadFixed  = 4
-	OpWriteFixed = 5
-	OpRead       = 22
-	OpWrite      = 23
-	OpURingCmd   = 46
+	OpNop         = 0
+	OpReadFixed   = 4
+	OpWriteFixed  = 5
+	OpReadV       = 1
+	OpWriteV      = 2
+	OpRead        = 22
+	OpWrite       = 23
+	OpReadVFixed  = 60 // 6.15
+	OpWriteVFixed = 61 // 6.15
+	OpURingCmd    = 46
 )
 
 // SQEFixedFile is IOSQE_FIXED_FILE: FD is an index of a registered file.

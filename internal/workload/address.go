@@ -5,15 +5,6 @@ import (
 	"math/bits"
 )
 
-// Pattern is the order of addresses, in fio's words.
-type Pattern string
-
-// Patterns.
-const (
-	RandRead Pattern = "randread"
-	Read     Pattern = "read"
-)
-
 // addresses yields the SLBA of each command: whole multiples of the command's
 // block count from the start of the region, never beyond its end.
 type addresses struct {
@@ -22,39 +13,48 @@ type addresses struct {
 	nlb    uint64
 	random bool
 	next   uint64
-	state  uint64
+	gen    random
+	skewed *ranks // nil where random addresses are uniform
 }
 
-func newAddresses(p Pattern, first, blocks uint64, nlb uint32, seed uint64) (*addresses, error) {
+func newAddresses(cfg *Config, seed uint64) (*addresses, error) {
+	nlb, blocks, first := cfg.NLB, cfg.Blocks, cfg.First
 	if nlb == 0 || blocks < uint64(nlb) {
 		return nil, fmt.Errorf("region of %d blocks holds no whole command of %d blocks: use a larger region or a smaller block size", blocks, nlb)
 	}
 	if first+blocks < first {
 		return nil, fmt.Errorf("region of %d blocks from %d ends beyond the last address of 64 bits: use a lower start", blocks, first)
 	}
-	if p != RandRead && p != Read {
-		return nil, fmt.Errorf("pattern %q: need %q or %q", p, RandRead, Read)
+	a := &addresses{first: first, count: blocks / uint64(nlb), nlb: uint64(nlb), random: cfg.Pattern.Random(), gen: random{seed}}
+	if cfg.Start < 0 || cfg.Start >= 1 {
+		return nil, fmt.Errorf("start at %v of the region: need 0 or more and less than 1", cfg.Start)
 	}
-	return &addresses{first: first, count: blocks / uint64(nlb), nlb: uint64(nlb), random: p == RandRead, state: seed}, nil
+	a.next = min(uint64(cfg.Start*float64(a.count)), a.count-1)
+	if d := cfg.Distribution; d != (Distribution{}) {
+		a.skewed = newRanks(d, a.count)
+	}
+	return a, nil
 }
 
-// fill sets dst to the next addresses. The random ones come from a 64-bit
-// multiply-mix generator (wyrand), and multiply-high maps them to the region:
-// no division.
+// fill sets dst to the next addresses. Uniform ones are mapped to the region by
+// multiply-high: no division.
 func (a *addresses) fill(dst []uint64) {
-	if !a.random {
+	switch {
+	case !a.random:
 		for i := range dst {
 			dst[i] = a.first + a.next*a.nlb
 			if a.next++; a.next == a.count {
 				a.next = 0
 			}
 		}
-		return
-	}
-	for i := range dst {
-		a.state += 0xa0761d6478bd642f
-		hi, lo := bits.Mul64(a.state, a.state^0xe7037ed1a0b428db)
-		n, _ := bits.Mul64(hi^lo, a.count)
-		dst[i] = a.first + n*a.nlb
+	case a.skewed != nil:
+		for i := range dst {
+			dst[i] = a.first + a.skewed.draw(&a.gen)*a.nlb
+		}
+	default:
+		for i := range dst {
+			n, _ := bits.Mul64(a.gen.next(), a.count)
+			dst[i] = a.first + n*a.nlb
+		}
 	}
 }

@@ -20,7 +20,7 @@ func TestB13AddressesStayInTheRegion(t *testing.T) {
 		blocks := uint64(nlb) + rng.Uint64N(1<<rng.IntN(63))
 		first := rng.Uint64N(math.MaxUint64 - blocks)
 		for _, p := range []Pattern{RandRead, Read} {
-			a, err := newAddresses(p, first, blocks, nlb, rng.Uint64())
+			a, err := newAddresses(&Config{Pattern: p, First: first, Blocks: blocks, NLB: nlb}, rng.Uint64())
 			require.NoError(t, err)
 			dst := make([]uint64, 50)
 			a.fill(dst)
@@ -37,7 +37,7 @@ func TestB13AddressesStayInTheRegion(t *testing.T) {
 func TestB13RegionOfOneCommand(t *testing.T) {
 	for _, p := range []Pattern{RandRead, Read} {
 		for _, blocks := range []uint64{8, 9, 15} {
-			a, err := newAddresses(p, 100, blocks, 8, 1)
+			a, err := newAddresses(&Config{Pattern: p, First: 100, Blocks: blocks, NLB: 8}, 1)
 			require.NoError(t, err)
 			dst := make([]uint64, 5)
 			a.fill(dst)
@@ -48,7 +48,7 @@ func TestB13RegionOfOneCommand(t *testing.T) {
 
 // TestSequentialWraps across batches, before a partial last command.
 func TestSequentialWraps(t *testing.T) {
-	a, err := newAddresses(Read, 1000, 27, 8, 0)
+	a, err := newAddresses(&Config{Pattern: Read, First: 1000, Blocks: 27, NLB: 8}, 0)
 	require.NoError(t, err)
 	var got []uint64
 	for _, n := range []int{2, 3, 0, 2} {
@@ -64,9 +64,9 @@ func TestSequentialWraps(t *testing.T) {
 func TestRandomIsUniform(t *testing.T) {
 	const places, draws = 100, 100_000
 	for seed := range uint64(5) {
-		a, err := newAddresses(RandRead, 0, places, 1, seed)
+		a, err := newAddresses(&Config{Pattern: RandRead, First: 0, Blocks: places, NLB: 1}, seed)
 		require.NoError(t, err)
-		b, err := newAddresses(RandRead, 0, places, 1, seed)
+		b, err := newAddresses(&Config{Pattern: RandRead, First: 0, Blocks: places, NLB: 1}, seed)
 		require.NoError(t, err)
 		x, y := make([]uint64, draws), make([]uint64, draws)
 		a.fill(x)
@@ -93,12 +93,10 @@ func TestB13RegionTooSmall(t *testing.T) {
 		blocks uint64
 		nlb    uint32
 	}{{0, 1}, {7, 8}, {100, 0}, {0, 0}, {1 << 31, math.MaxUint32}} {
-		_, err := newAddresses(RandRead, 0, c.blocks, c.nlb, 1)
+		_, err := newAddresses(&Config{Pattern: RandRead, First: 0, Blocks: c.blocks, NLB: c.nlb}, 1)
 		require.ErrorContains(t, err, "no whole command")
 		require.ErrorContains(t, err, "smaller block size")
 	}
-	_, err := newAddresses(RandRead, math.MaxUint64-5, 10, 1, 1)
+	_, err := newAddresses(&Config{Pattern: RandRead, First: math.MaxUint64 - 5, Blocks: 10, NLB: 1}, 1)
 	require.ErrorContains(t, err, "ends beyond")
-	_, err = newAddresses("randwrite", 0, 10, 1, 1)
-	require.ErrorContains(t, err, `pattern "randwrite": need "randread" or "read"`)
 }

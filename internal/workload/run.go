@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
-	"syscall"
+	"math"
+	"slices"
 	"time"
 
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/sys"
-	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
@@ -26,72 +26,59 @@ type Queue interface {
 	Stats() uringcmd.Stats
 }
 
-// Rule says how many commands are submitted and reaped at a time.
-type Rule string
-
-// Rules.
-const (
-	// RuleFio: submit up to Batch, and when the queue is full reap what is
-	// there, at least 1 and at most Batch.
-	RuleFio Rule = "fio"
-	// RuleTIO is t/io_uring's: submit up to Batch; when the queue is full wait
-	// for Batch, and reap all there is.
-	RuleTIO Rule = "t/io_uring"
-)
+// writer is a Queue for patterns that write.
+type writer interface {
+	WriteBatch(slots []int, slbas []uint64, nlb uint32) error
+}
 
 // Config is one run.
 type Config struct {
 	// Batch is the number of commands per system call, 1 to the queue's depth.
 	Batch int
-	Rule  Rule
+	Rule  iosetup.BatchRule
 	// Pattern and Seed choose addresses within the region of Blocks logical
-	// blocks from First.
+	// blocks from First, random ones by Distribution. The other patterns begin
+	// at the share Start of the region, 0 to below 1.
 	Pattern       Pattern
+	Distribution  Distribution
 	Seed          uint64
 	First, Blocks uint64
+	Start         float64
 	// NLB is the length of each command in logical blocks.
 	NLB uint32
-	// Warmup is run and not measured; Runtime is the window.
+	// ReadShare is the share of reads of the mixed patterns, 0 to 1.
+	ReadShare float64
+	// Build publishes the command of a slot, for patterns of commands that
+	// the queue has no batch call for: Pattern.Commands.
+	Build func(slot int, slba uint64) error
+	// Count ends the run after so many commands were issued in the window; 0 is
+	// no limit. All of them end in it, as do those that a warm-up left in flight.
+	Count uint64
+	// Rate is the most commands per second, 0 for no limit: at even distances,
+	// or as a Poisson process. Latencies then count from the times due.
+	Rate    float64
+	Poisson bool
+	// Latency has every command timed, by one reading of the clock per batch
+	// submitted and one per batch reaped.
+	Latency bool
+	// Devices is the number of devices that share the queue: slot i belongs to
+	// device i mod Devices. 0 is 1.
+	Devices int
+	// Warmup is run and not measured; Runtime is the window. RunLed has them
+	// from its Control.
 	Warmup, Runtime time.Duration
 }
 
-// Counts are numbers of commands.
-type Counts struct {
-	Issued, OK, Failed, Cancelled uint64
-}
-
-// Window is what happened between the end of the warm-up and the end of the
-// run time.
-type Window struct {
-	Time                  time.Duration
-	OK, Failed, Cancelled uint64
-	Enters                uint64        // system calls
-	Submitted, Reaped     uint64        // commands
-	InFlight              float64       // mean, taken at each system call
-	UserCPU, SystemCPU    time.Duration // of the calling thread
-}
-
-// Result is one run. Total.Issued = OK + Failed + Cancelled, unless Run returned
-// uringcmd.ErrStalled: then what is missing is still in flight.
-type Result struct {
-	Total  Counts
-	Window Window
-	// Errors counts failed and cancelled commands by the text of their error.
-	Errors map[string]uint64
-}
-
-// Phases of a run, in a word that timers advance and the loop reads per batch.
-const (
-	warmingUp = iota
-	measuring
-	ending
-)
-
 type runner struct {
-	q     Queue
-	cfg   *Config
-	addr  *addresses
-	phase atomic.Uint32
+	q       Queue
+	cfg     *Config
+	ctl     *Control
+	meter   *Meter
+	addr    [2]*addresses // by number of the direction
+	started bool          // the window
+
+	// Of cfg, so that no batch compares strings.
+	fio, mixed, timed bool
 
 	free  []int // slots not in flight
 	slbas []uint64
@@ -103,15 +90,16 @@ type runner struct {
 	inFlightSamples uint64
 	errors          map[string]uint64
 	fatal           error
-}
 
-// snapshot is everything that the window is the difference of.
-type snapshot struct {
-	at              time.Time
-	total           Counts
-	stats           uringcmd.Stats
-	sum, samples    uint64
-	userCPU, sysCPU time.Duration
+	left   uint64  // commands that may still be issued
+	detail *detail // nil unless more than the totals is asked for
+	gen    random  // of the mix of reads and writes
+	write  writer  // nil unless the pattern writes
+	reads  [2]bool // by number of the direction
+	pace   *pacer  // nil without a rate
+	dueBuf []int64 // times of a batch that pace has due
+	epoch  time.Time
+	now    int64 // of the last batch, since epoch; only with pace or latency
 }
 
 // Run drives the queue until the run time has passed, ctx is done, or the drive
@@ -125,24 +113,41 @@ func Run(ctx context.Context, q Queue, cfg Config) (*Result, error) {
 	return r.run(ctx)
 }
 
-func newRunner(q Queue, cfg *Config) (*runner, error) {
-	if cfg.Batch < 1 || cfg.Batch > q.Depth() {
-		return nil, fmt.Errorf("batch %d: need 1 to the queue depth of %d", cfg.Batch, q.Depth())
-	}
-	if cfg.Rule != RuleFio && cfg.Rule != RuleTIO {
-		return nil, fmt.Errorf("batching rule %q: need %q or %q", cfg.Rule, RuleFio, RuleTIO)
-	}
-	if cfg.Warmup < 0 || cfg.Runtime < 0 || cfg.Warmup+cfg.Runtime < 0 {
-		return nil, fmt.Errorf("warm-up of %v and run time of %v: neither may be negative, nor their sum beyond 292 years", cfg.Warmup, cfg.Runtime)
-	}
-	addr, err := newAddresses(cfg.Pattern, cfg.First, cfg.Blocks, cfg.NLB, cfg.Seed)
+// RunLed is Run with warm-up, window and end as ctl has them, which may lead
+// other runs as well. Samples go to meter, if it is not nil.
+func RunLed(q Queue, cfg Config, ctl *Control, meter *Meter) (*Result, error) {
+	cfg.Warmup, cfg.Runtime = 0, 0
+	r, err := newRunner(q, &cfg)
 	if err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	r.ctl, r.meter = ctl, meter
+	return r.loop()
+}
+
+func newRunner(q Queue, cfg *Config) (*runner, error) {
+	if err := cfg.check(q); err != nil {
 		return nil, err
 	}
 	r := &runner{
-		q: q, cfg: cfg, addr: addr, okRes: q.OKResult(),
+		q: q, cfg: cfg, ctl: &Control{}, okRes: q.OKResult(),
 		free: make([]int, q.Depth()), slbas: make([]uint64, cfg.Batch), done: make([]uringcmd.Completion, q.Depth()),
-		errors: map[string]uint64{},
+		errors: map[string]uint64{}, left: math.MaxUint64, gen: random{^cfg.Seed}, epoch: time.Now(),
+	}
+	r.write, _ = q.(writer)
+	r.fio, r.mixed, r.timed = cfg.Rule == iosetup.RuleFio, cfg.Pattern.Mixed(), cfg.Latency || cfg.Rate > 0
+	for i, d := range cfg.Pattern.Directions() {
+		var err error
+		r.reads[i] = d == DirRead
+		if r.addr[i], err = newAddresses(cfg, cfg.Seed+uint64(i)<<32); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Rate > 0 {
+		r.pace, r.dueBuf = newPacer(cfg.Rate, cfg.Poisson, ^cfg.Seed<<1), make([]int64, cfg.Batch)
+	}
+	if cfg.Pattern.Mixed() || cfg.Devices > 1 || cfg.Latency {
+		r.detail = newDetail(cfg, q.Depth())
 	}
 	for i := range r.free {
 		r.free[i] = len(r.free) - 1 - i // slot 0 on top of the stack
@@ -150,109 +155,112 @@ func newRunner(q Queue, cfg *Config) (*runner, error) {
 	return r, nil
 }
 
+func (cfg *Config) check(q Queue) error {
+	if cfg.Batch < 1 || cfg.Batch > q.Depth() {
+		return fmt.Errorf("batch %d: need 1 to the queue depth of %d", cfg.Batch, q.Depth())
+	}
+	if cfg.Rule != iosetup.RuleFio && cfg.Rule != iosetup.RuleTIOUring {
+		return fmt.Errorf("batching rule %q: need %q or %q", cfg.Rule, iosetup.RuleFio, iosetup.RuleTIOUring)
+	}
+	if cfg.Warmup < 0 || cfg.Runtime < 0 || cfg.Warmup+cfg.Runtime < 0 {
+		return fmt.Errorf("warm-up of %v and run time of %v: neither may be negative, nor their sum beyond 292 years", cfg.Warmup, cfg.Runtime)
+	}
+	if !slices.Contains(Patterns(), cfg.Pattern) {
+		return fmt.Errorf("pattern %q: need one of %s", cfg.Pattern, list(Patterns()))
+	}
+	if _, ok := q.(writer); !ok && cfg.Pattern.Writes() && !cfg.Pattern.Commands() {
+		return fmt.Errorf("pattern %q: this queue cannot write", cfg.Pattern)
+	}
+	if cfg.Pattern.Commands() != (cfg.Build != nil) {
+		return fmt.Errorf("pattern %q: reads and writes need no builder of commands, and the others need one", cfg.Pattern)
+	}
+	if !(cfg.ReadShare >= 0 && cfg.ReadShare <= 1) {
+		return fmt.Errorf("share of reads %v: need 0 to 1", cfg.ReadShare)
+	}
+	if !(cfg.Rate >= 0 && cfg.Rate <= 1e9) {
+		return fmt.Errorf("rate of %v commands per second: need 0 (no limit) to 1e9", cfg.Rate)
+	}
+	if cfg.Devices < 0 || cfg.Devices > q.Depth() {
+		return fmt.Errorf("%d devices: need 1 to the queue depth of %d, so that each has a slot", cfg.Devices, q.Depth())
+	}
+	return nil
+}
+
+// run has the timers of a run by itself.
 func (r *runner) run(ctx context.Context) (*Result, error) {
-	end := func() { r.phase.Store(ending) }
 	if r.cfg.Warmup == 0 {
-		r.phase.Store(measuring)
+		r.ctl.Measure()
 	} else {
-		t := time.AfterFunc(r.cfg.Warmup, func() { r.phase.CompareAndSwap(warmingUp, measuring) })
+		t := time.AfterFunc(r.cfg.Warmup, func() { r.ctl.Measure() })
 		defer t.Stop()
 	}
-	t := time.AfterFunc(r.cfg.Warmup+r.cfg.Runtime, end)
+	t := time.AfterFunc(r.cfg.Warmup+r.cfg.Runtime, r.ctl.End)
 	defer t.Stop()
-	defer context.AfterFunc(ctx, end)()
+	defer context.AfterFunc(ctx, r.ctl.End)()
 	if ctx.Err() != nil {
-		end() // now: the call above tells in its own time
+		r.ctl.End() // now: the call above tells in its own time
 	}
+	res, err := r.loop()
+	return res, errors.Join(err, ctx.Err())
+}
 
+// loop goes from batch to batch. Whatever is asked of it comes through the
+// control word.
+func (r *runner) loop() (*Result, error) {
 	var start, stop snapshot
-	started := false
+	seen := uint32(warmingUp)
 	for {
-		phase := r.phase.Load()
-		if phase == ending || r.fatal != nil {
-			stop = r.snapshot()
-			break
+		word := r.ctl.word.Load()
+		if word != seen {
+			seen = word
+			if word&phaseMask == ending {
+				break
+			}
+			if word&phaseMask == measuring && !r.started {
+				start = r.begin()
+			}
+			r.sample(word / oneSample)
 		}
-		if phase == measuring && !started {
-			start, started = r.snapshot(), true
+		if r.fatal != nil || r.left == 0 {
+			break
 		}
 		r.turn()
 	}
+	byCount := r.left == 0 && r.fatal == nil
+	if !byCount {
+		stop = r.snapshot()
+	}
+	r.keepLatency(byCount)
 	drainErr := r.drain()
+	if byCount { // then the window has every command of the count
+		stop = r.snapshot()
+	}
+	r.sample(r.ctl.word.Load() / oneSample)
 	res := &Result{Total: r.total, Window: window(&start, &stop), Errors: r.errors}
-	return res, errors.Join(r.fatal, drainErr, ctx.Err())
-}
-
-// turn is one batch: fill, submit, wait, reap.
-func (r *runner) turn() {
-	batch := r.cfg.Batch
-	wait, limit := 0, len(r.done)
-	n := min(batch, len(r.free))
-	if n > 0 {
-		slots := r.free[len(r.free)-n:]
-		slbas := r.slbas[:n]
-		r.addr.fill(slbas)
-		before := r.q.InFlight()
-		err := r.q.ReadBatch(slots, slbas, r.cfg.NLB)
-		published := r.q.InFlight() - before
-		r.total.Issued += uint64(published)
-		r.free = r.free[:len(r.free)-n]
-		if err != nil {
-			// Those that were refused are not in flight: give them back.
-			r.free = append(r.free, slots[published:]...)
-			r.fatal = err
-			return
+	if r.detail != nil {
+		res.Cells = slices.Clone(r.detail.cells)
+		if r.started {
+			res.Window.Latency = r.detail.hist
 		}
 	}
-	full := len(r.free) == 0
-	if r.cfg.Rule == RuleFio {
-		limit = batch
-		if full {
-			wait = 1
-		}
-	} else if full {
-		wait = batch
-	}
-	r.inFlightSum += uint64(r.q.InFlight())
-	r.inFlightSamples++
-	if err := r.q.Submit(wait); err != nil {
-		r.fatal = err
-		return
-	}
-	if r.cfg.Rule == RuleFio && !full {
-		return // fio fills the queue before it reaps
-	}
-	r.take(limit)
+	return res, errors.Join(r.fatal, drainErr)
 }
 
-func (r *runner) take(limit int) int {
-	n := r.q.Take(r.done[:limit])
-	for i := range r.done[:n] {
-		c := &r.done[i]
-		if c.Res == r.okRes {
-			r.total.OK++
-		} else {
-			r.fail(*c)
-		}
-		r.free = append(r.free, c.Slot)
+// begin begins the window.
+func (r *runner) begin() snapshot {
+	r.started = true
+	if r.cfg.Count > 0 {
+		r.left = r.cfg.Count
 	}
-	return n
+	r.keepLatency(true)
+	return r.snapshot()
 }
 
-func (r *runner) fail(c uringcmd.Completion) {
-	err := r.q.Err(c)
-	if err == nil {
-		r.total.OK++
-		return
-	}
-	if errors.Is(err, passthru.ErrCancelled) {
-		r.total.Cancelled++
-	} else {
-		r.total.Failed++
-	}
-	r.errors[errorText(err)]++
-	if errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO) {
-		r.fatal = err
+// keepLatency says whether commands that end from now on are recorded: those of
+// the window are.
+func (r *runner) keepLatency(on bool) {
+	if r.detail != nil {
+		r.detail.timed = on && r.started
 	}
 }
 
@@ -273,23 +281,27 @@ func (r *runner) drain() error {
 
 func (r *runner) snapshot() snapshot {
 	s := snapshot{total: r.total, stats: r.q.Stats(), sum: r.inFlightSum, samples: r.inFlightSamples}
+	if r.detail != nil {
+		s.cells = slices.Clone(r.detail.cells)
+	}
 	s.userCPU, s.sysCPU = sys.ThreadCPU()
 	s.at = time.Now()
 	return s
 }
 
-func window(a, b *snapshot) Window {
-	if a.at.IsZero() {
-		return Window{} // ended before the window began
+// sample tells the meter where the run stands.
+func (r *runner) sample(number uint32) {
+	if r.meter == nil {
+		return
 	}
-	w := Window{
-		Time: b.at.Sub(a.at),
-		OK:   b.total.OK - a.total.OK, Failed: b.total.Failed - a.total.Failed, Cancelled: b.total.Cancelled - a.total.Cancelled,
-		Enters: b.stats.Enters - a.stats.Enters, Submitted: b.stats.Submitted - a.stats.Submitted, Reaped: b.stats.Reaped - a.stats.Reaped,
-		UserCPU: b.userCPU - a.userCPU, SystemCPU: b.sysCPU - a.sysCPU,
+	stats := r.q.Stats()
+	l := Live{
+		Number: number, At: time.Now(), Total: r.total, InFlight: r.inFlightSum, Calls: r.inFlightSamples,
+		Enters: stats.Enters, Submitted: stats.Submitted, Reaped: stats.Reaped,
 	}
-	if n := b.samples - a.samples; n > 0 {
-		w.InFlight = float64(b.sum-a.sum) / float64(n)
+	var cells []Counts
+	if r.detail != nil {
+		cells = r.detail.cells
 	}
-	return w
+	r.meter.set(&l, cells)
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/internal/blockio"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/ringtest"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
-func config(batch int, rule Rule) Config {
+func config(batch int, rule iosetup.BatchRule) Config {
 	return Config{Batch: batch, Rule: rule, Pattern: RandRead, Blocks: 1 << 20, NLB: 1, Runtime: time.Hour}
 }
 
@@ -38,20 +39,20 @@ func TestB40Batching(t *testing.T) {
 	repeat := func(n int, c call) []call { return slices.Repeat([]call{c}, n) }
 	tests := []struct {
 		depth, batch int
-		rule         Rule
+		rule         iosetup.BatchRule
 		fill, steady []call // until the queue is full, and from then on
 		inFlight     float64
 	}{
-		{1, 1, RuleFio, nil, []call{{1, 1}}, 1},
-		{8, 2, RuleFio, append(repeat(3, call{2, 0}), call{2, 1}), []call{{1, 1}}, 8},
-		{16, 4, RuleFio, append(repeat(3, call{4, 0}), call{4, 1}), []call{{1, 1}}, 16},
-		{4, 4, RuleFio, []call{{4, 1}}, []call{{1, 1}}, 4},
-		{7, 3, RuleFio, []call{{3, 0}, {3, 0}, {1, 1}}, []call{{1, 1}}, 7},
-		{1, 1, RuleTIO, nil, []call{{1, 1}}, 1},
-		{8, 2, RuleTIO, repeat(3, call{2, 0}), []call{{2, 2}}, 8},
-		{16, 4, RuleTIO, repeat(3, call{4, 0}), []call{{4, 4}}, 16},
-		{4, 4, RuleTIO, nil, []call{{4, 4}}, 4},
-		{7, 3, RuleTIO, []call{{3, 0}, {3, 0}, {1, 3}}, []call{{3, 3}}, 7},
+		{1, 1, iosetup.RuleFio, nil, []call{{1, 1}}, 1},
+		{8, 2, iosetup.RuleFio, append(repeat(3, call{2, 0}), call{2, 1}), []call{{1, 1}}, 8},
+		{16, 4, iosetup.RuleFio, append(repeat(3, call{4, 0}), call{4, 1}), []call{{1, 1}}, 16},
+		{4, 4, iosetup.RuleFio, []call{{4, 1}}, []call{{1, 1}}, 4},
+		{7, 3, iosetup.RuleFio, []call{{3, 0}, {3, 0}, {1, 1}}, []call{{1, 1}}, 7},
+		{1, 1, iosetup.RuleTIOUring, nil, []call{{1, 1}}, 1},
+		{8, 2, iosetup.RuleTIOUring, repeat(3, call{2, 0}), []call{{2, 2}}, 8},
+		{16, 4, iosetup.RuleTIOUring, repeat(3, call{4, 0}), []call{{4, 4}}, 16},
+		{4, 4, iosetup.RuleTIOUring, nil, []call{{4, 4}}, 4},
+		{7, 3, iosetup.RuleTIOUring, []call{{3, 0}, {3, 0}, {1, 3}}, []call{{3, 3}}, 7},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%d_%d/%s", tt.depth, tt.batch, tt.rule), func(t *testing.T) {
@@ -101,14 +102,14 @@ func TestB40Batching(t *testing.T) {
 // TestB40FioReapsAtMostABatch although more is there; t/io_uring's rule takes
 // all.
 func TestB40FioReapsAtMostABatch(t *testing.T) {
-	for rule, want := range map[Rule]int{RuleFio: 2, RuleTIO: 8} {
+	for rule, want := range map[iosetup.BatchRule]int{iosetup.RuleFio: 2, iosetup.RuleTIOUring: 8} {
 		q := newRingQueue(t, 8, &ringtest.Kernel{Answer: func(ringtest.Entry) (int32, uint64, bool) { return 0, 0, true }})
 		r := started(t, q, config(8, rule))
 		r.turn()
 		require.NoError(t, r.drain())
 		r.cfg.Batch = 2
 		for range 4 { // fills the queue
-			if rule == RuleTIO {
+			if rule == iosetup.RuleTIOUring {
 				r.cfg.Batch = 8
 			}
 			before := r.total.OK
@@ -128,13 +129,13 @@ func TestB06RunEndsWhenACommandIsRefused(t *testing.T) {
 	k := &ringtest.Kernel{}
 	q := newRingQueue(t, 8, k)
 	q.refuse = 5 // slots go out as 3, 2, 1, 0 and then 7, 6, 5, 4
-	res, err := Run(t.Context(), q, config(4, RuleFio))
+	res, err := Run(t.Context(), q, config(4, iosetup.RuleFio))
 	require.ErrorIs(t, err, errRefused)
 	require.Equal(t, Counts{Issued: 6, OK: 6}, res.Total)
 	require.Len(t, k.Consumed, 6)
 	require.Zero(t, q.InFlight())
 
-	r := started(t, q, config(4, RuleFio))
+	r := started(t, q, config(4, iosetup.RuleFio))
 	r.turn()
 	r.turn()
 	require.ErrorIs(t, r.fatal, errRefused)
@@ -153,7 +154,7 @@ func TestB06EnterFails(t *testing.T) {
 		}
 		return k.Default(n, flags), 0
 	}
-	res, err := Run(t.Context(), newRingQueue(t, 8, k), config(2, RuleFio))
+	res, err := Run(t.Context(), newRingQueue(t, 8, k), config(2, iosetup.RuleFio))
 	require.ErrorIs(t, err, syscall.EBADR)
 	require.Equal(t, Counts{Issued: 6, OK: 6}, res.Total)
 }
@@ -173,7 +174,7 @@ func TestB14EveryResultIsCountedOnce(t *testing.T) {
 		}
 		return &passthru.KernelError{Errno: syscall.Errno(-c.Res)}
 	}
-	r := started(t, q, config(2, RuleTIO))
+	r := started(t, q, config(2, iosetup.RuleTIOUring))
 	for i < 7*10 {
 		r.turn()
 	}
@@ -198,7 +199,7 @@ func TestB14EveryResultIsCountedOnce(t *testing.T) {
 func TestShortCommandsCountAsOK(t *testing.T) {
 	q := newRingQueue(t, 2, &ringtest.Kernel{})
 	q.okRes, q.errOf = 4096, func(uringcmd.Completion) error { return nil }
-	r := started(t, q, config(1, RuleTIO))
+	r := started(t, q, config(1, iosetup.RuleTIOUring))
 	r.turn()
 	require.NoError(t, r.drain())
 	require.Equal(t, Counts{Issued: 1, OK: 1}, r.total)
@@ -229,7 +230,7 @@ func TestB47DriveGone(t *testing.T) {
 			return 0, 0, true
 		}}
 		q := newRingQueue(t, 8, k)
-		res, err := Run(t.Context(), q, config(2, RuleFio))
+		res, err := Run(t.Context(), q, config(2, iosetup.RuleFio))
 		require.ErrorIs(t, err, errno)
 		require.EqualValues(t, 20, res.Total.OK)
 		require.Positive(t, res.Total.Failed)
@@ -241,7 +242,7 @@ func TestB47DriveGone(t *testing.T) {
 // TestB44NothingCompletes: the stall limit ends the run; nothing waits for it
 // twice but Close, which leaks on purpose.
 func TestB44NothingCompletes(t *testing.T) {
-	for _, rule := range []Rule{RuleFio, RuleTIO} {
+	for _, rule := range []iosetup.BatchRule{iosetup.RuleFio, iosetup.RuleTIOUring} {
 		k := &ringtest.Kernel{Answer: func(ringtest.Entry) (int32, uint64, bool) { return 0, 0, false }}
 		q := newRingQueue(t, 4, k)
 		res, err := Run(t.Context(), q, config(2, rule))
@@ -259,7 +260,7 @@ func TestB44NothingCompletes(t *testing.T) {
 func TestB44StallInDrain(t *testing.T) {
 	k := &ringtest.Kernel{Answer: func(ringtest.Entry) (int32, uint64, bool) { return 0, 0, false }}
 	q := newRingQueue(t, 4, k)
-	r := started(t, q, config(2, RuleFio))
+	r := started(t, q, config(2, iosetup.RuleFio))
 	r.turn()
 	require.ErrorIs(t, r.drain(), uringcmd.ErrStalled)
 	require.ErrorContains(t, r.drain(), "drain: ")
@@ -274,7 +275,7 @@ func TestB44CancelledAnywhere(t *testing.T) {
 			defer cancel()
 			k := lazy()
 			q := newRingQueue(t, 8, k)
-			cfg := config(2, RuleFio)
+			cfg := config(2, iosetup.RuleFio)
 			switch where {
 			case "before":
 				cancel()
@@ -285,10 +286,10 @@ func TestB44CancelledAnywhere(t *testing.T) {
 			enter := k.OnEnter
 			k.OnEnter = func(n, minComplete, flags uint32) (int, syscall.Errno) {
 				switch {
-				case where == "drain" && r.phase.Load() == ending, where != "drain" && len(k.Enters) == 10:
+				case where == "drain" && r.ctl.word.Load()&phaseMask == ending, where != "drain" && len(k.Enters) == 10:
 					cancel()
 				case where == "drain" && len(k.Enters) == 10:
-					r.phase.Store(ending) // as the timer does
+					r.ctl.word.Store(ending) // as the timer does
 				}
 				return enter(n, minComplete, flags)
 			}
@@ -313,16 +314,16 @@ func TestB44CancelledAnywhere(t *testing.T) {
 func TestWindowLeavesOutWarmup(t *testing.T) {
 	k := lazy()
 	q := newRingQueue(t, 8, k)
-	cfg := config(2, RuleTIO)
+	cfg := config(2, iosetup.RuleTIOUring)
 	cfg.Warmup = time.Hour
 	r := started(t, q, cfg)
 	enter := k.OnEnter
 	k.OnEnter = func(n, minComplete, flags uint32) (int, syscall.Errno) {
 		switch len(k.Enters) { // as the timers do
 		case 20:
-			r.phase.Store(measuring)
+			r.ctl.word.Store(measuring)
 		case 60:
-			r.phase.Store(ending)
+			r.ctl.word.Store(ending)
 		}
 		return enter(n, minComplete, flags)
 	}
@@ -330,7 +331,7 @@ func TestWindowLeavesOutWarmup(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, res.Window.Time)
 	w := res.Window
-	w.Time, w.UserCPU, w.SystemCPU = 0, 0, 0
+	w.Began, w.Time, w.UserCPU, w.SystemCPU = time.Time{}, 0, 0, 0
 	require.Equal(t, Window{OK: 80, Enters: 40, Submitted: 80, Reaped: 80, InFlight: 8}, w)
 	// The queue fills in 3 turns; the 57 others before the drain reap 2 each.
 	require.Equal(t, Counts{Issued: 120, OK: 120}, res.Total)
@@ -338,7 +339,7 @@ func TestWindowLeavesOutWarmup(t *testing.T) {
 
 // TestTimersEndARun: a short one ends by itself.
 func TestTimersEndARun(t *testing.T) {
-	cfg := config(2, RuleFio)
+	cfg := config(2, iosetup.RuleFio)
 	cfg.Warmup, cfg.Runtime = time.Millisecond, time.Millisecond
 	res, err := Run(t.Context(), newRingQueue(t, 8, lazy()), cfg)
 	require.NoError(t, err)
@@ -348,7 +349,7 @@ func TestTimersEndARun(t *testing.T) {
 func TestFatalInWarmupHasNoWindow(t *testing.T) {
 	q := newRingQueue(t, 2, &ringtest.Kernel{})
 	q.refuse = 0
-	cfg := config(1, RuleFio)
+	cfg := config(1, iosetup.RuleFio)
 	cfg.Warmup = time.Hour
 	res, err := Run(t.Context(), q, cfg)
 	require.ErrorIs(t, err, errRefused)
@@ -371,7 +372,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 	q := newRingQueue(t, 4, &ringtest.Kernel{})
 	for _, tt := range tests {
-		cfg := config(1, RuleFio)
+		cfg := config(1, iosetup.RuleFio)
 		tt.change(&cfg)
 		res, err := Run(t.Context(), q, cfg)
 		require.ErrorContains(t, err, tt.text)
@@ -383,7 +384,7 @@ func TestRunRefuses(t *testing.T) {
 func TestAddressesReachTheQueue(t *testing.T) {
 	k := &ringtest.Kernel{}
 	q := newRingQueue(t, 4, k)
-	cfg := config(2, RuleTIO)
+	cfg := config(2, iosetup.RuleTIOUring)
 	cfg.Pattern, cfg.First, cfg.Blocks, cfg.NLB = Read, 100, 24, 8
 	r := started(t, q, cfg)
 	r.turn()
@@ -398,7 +399,7 @@ func TestAddressesReachTheQueue(t *testing.T) {
 
 // TestTurnAllocatesNothing on the running kernel.
 func TestTurnAllocatesNothing(t *testing.T) {
-	for _, rule := range []Rule{RuleFio, RuleTIO} {
+	for _, rule := range []iosetup.BatchRule{iosetup.RuleFio, iosetup.RuleTIOUring} {
 		q := newRingQueue(t, 64, nil)
 		r := started(t, q, config(16, rule))
 		require.Zero(t, testing.AllocsPerRun(500, r.turn))

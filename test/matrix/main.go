@@ -13,8 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,17 +26,7 @@ type shape struct {
 	drives     []string
 	pollQueues int
 	run        string // go test -run: what this shape can tell, "" for all
-	// faulty is the prefix of a kernel version on which the shape is not run,
-	// because of the kernel's own fault; alone matches the tests that only
-	// this shape can run.
-	faulty string
-	alone  *regexp.Regexp
 }
-
-// separateFault: on 6.12.117, commands with separate metadata corrupt the
-// memory of the process that sends them, through the ring and by ioctl alike;
-// 6.1 (which copies metadata) and 7.3 do not. See docs/design.md.
-const separateFault = "6.12."
 
 // shapes offer together what the tests ask for; see want in package test.
 var shapes = append([]shape{
@@ -57,6 +45,8 @@ var shapes = append([]shape{
 	{name: "zoned", drives: []string{
 		"size=64m,backend=memory,lba=4096,zoned,zone-size=4m,zone-capacity=3m,max-open=3,max-active=5,serial=zns4k",
 		"size=3t,backend=memory,format=qcow2,lba=512,zoned,zone-size=4g,serial=znsbig",
+		"size=16m,backend=memory,lba=4096,ms=8,mset,pi=1,zoned,zone-size=4m,serial=znspi1",
+		"size=16m,backend=memory,lba=4096,ms=8,mset,pi=2,zoned,zone-size=4m,serial=znspi2",
 	}, run: "TestZone|TestB52"},
 }, layoutShapes()...)
 
@@ -65,13 +55,10 @@ var shapes = append([]shape{
 func layoutShapes() (all []shape) {
 	for _, lba := range []int{512, 4096} {
 		for _, extended := range []bool{false, true} {
-			s := shape{
-				name: fmt.Sprintf("layouts-%d-separate", lba), run: "TestB49|TestB51",
-				faulty: separateFault, alone: regexp.MustCompile(fmt.Sprintf(`/%d\+\d+_separate`, lba)),
-			}
+			s := shape{name: fmt.Sprintf("layouts-%d-separate", lba), run: "TestB49|TestB51"}
 			place := ""
 			if extended {
-				s.name, place, s.faulty = fmt.Sprintf("layouts-%d-extended", lba), ",mset", ""
+				s.name, place = fmt.Sprintf("layouts-%d-extended", lba), ",mset"
 			} else {
 				s.drives = append(s.drives, layoutDrive(lba, ""))
 			}
@@ -139,14 +126,8 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, verbose 
 			return sum, err
 		}
 		all := results{}
-		var excused []*regexp.Regexp
 		for _, s := range shapes {
 			if only != "" && s.name != only {
-				continue
-			}
-			if s.faulty != "" && strings.HasPrefix(kernel.Version, s.faulty) {
-				fmt.Printf("kernel %s, shape %s: NOT RUN, the kernel has a known fault\n", kernel.Version, s.name)
-				excused = append(excused, s.alone)
 				continue
 			}
 			began := time.Now()
@@ -165,9 +146,6 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, verbose 
 				sum.failed++
 				fmt.Printf("FAIL: %s on kernel %s\n", name, kernel.Version)
 			case skip:
-				if slices.ContainsFunc(excused, func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
-					continue
-				}
 				sum.skipped = append(sum.skipped, name)
 				fmt.Printf("SKIPPED everywhere: %s on kernel %s: %s\n", name, kernel.Version, r.reason)
 			}
