@@ -9,7 +9,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Arguments of make compare, as in: make compare ARGS="--rounds 9 --cpu 1"
 ARGS ?=
 
-.PHONY: all compare test unit integration lint fuzz lab-packages lab-kernels clean nvmepass
+.PHONY: all bench compare test unit integration lint fuzz lab-packages lab-kernels clean nvmepass
 
 all: nvmepass
 
@@ -19,6 +19,16 @@ nvmepass:
 # The table: block, passthru, passthru-poll and block-poll on an emulated drive.
 compare: lab-packages lab-kernels nvmepass
 	./nvmepass compare --lab --save compare.json $(ARGS)
+
+# Ours against the best C loop, against fio and against os.File; docs/benchmarks.md says how.
+# BENCH_ARGS are arguments of it, as in: make bench BENCH_ARGS="-parts ring -rounds 20"
+BENCH_ARGS ?=
+bench: lab-packages lab-kernels nvmepass
+	scripts/packages.sh gcc libc6-dev liburing-dev fio
+	mkdir -p dist/bench
+	$(MAKE) -C bench/loops OUT=$(CURDIR)/dist/bench
+	CGO_ENABLED=0 $(GO) build -trimpath -o dist/bench/bench ./bench
+	dist/bench/bench $(BENCH_ARGS)
 
 test: unit integration
 

@@ -85,6 +85,14 @@ type Queue struct {
 	blocks    uint64 // in the smallest namespace
 	perBuffer uint32 // blocks in one buffer
 	vectored  bool   // reads and writes carry an iovec
+	// alike counts the slots that hold one kind, the only one if all do.
+	alike struct {
+		kind  uint64
+		slots int
+	}
+	// late: an entry must be whole before it is published, because the ring
+	// copies it then, or because metadata buffers are written to first.
+	late bool
 	// built is what each slot's entry holds: see kindOf. A command of the same
 	// kind then only needs its SLBA. 0 means to build it whole.
 	built []uint64
@@ -189,6 +197,7 @@ func (d *Device) newQueue(cfg *QueueConfig, devs []*Device) (*Queue, error) {
 	}
 	q := &Queue{
 		dev: d, devs: devs, host: host, blocks: blockCount, perBuffer: uint32(blocks), built: make([]uint64, cfg.Depth), vectored: cfg.Vectored,
+		late: cfg.Linear || host.MetadataLen(1) > 0,
 		options: nvme.IOOptions{
 			PRACT:  d.layout.PI != nvme.PINone && host.PI == nvme.PINone,
 			Limits: nvme.Limits{MaxTransfer: d.limits.MaxTransfer},
@@ -235,7 +244,7 @@ func limitText(bytes uint64) string {
 // matter here.
 func (q *Queue) prove(core *slotio.Queue) error {
 	q.core = core
-	clear(q.built)
+	q.forgetBuilt()
 	last := core.Bufs.Slots() - 1
 	for _, slot := range q.proofSlots(last) {
 		for _, nlb := range []uint32{1, q.perBuffer} {
@@ -311,12 +320,102 @@ func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
 	if err := slotio.CheckBatch(slots, slbas); err != nil {
 		return err
 	}
+	if q.readyToRead(slots, slbas, nlb) {
+		n, err := q.core.Ring.PublishBatch(slots)
+		q.address(slots[:n], slbas)
+		return err
+	}
 	for i, slot := range slots {
 		if err := q.publish(nvme.OpRead, slot, slbas[i], nlb); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ReadTurn is ReadBatch, Submit(wait) and Take in one call, the shortest way
+// for a loop of reads; see uringcmd.Ring.Turn. If a read is refused, those
+// before it are sent by the next call.
+func (q *Queue) ReadTurn(slots []int, slbas []uint64, nlb uint32, wait int, t *uringcmd.Taken) error {
+	if q.readyToRead(slots, slbas, nlb) && littleEndian {
+		return q.core.Ring.Turn(slots, slbas, commandAt+slbaOffset, wait, t)
+	}
+	if err := q.ReadBatch(slots, slbas, nlb); err != nil {
+		return err
+	}
+	return q.core.Ring.Turn(nil, nil, 0, wait, t)
+}
+
+// commandAt is where an entry holds its command.
+const commandAt = 48
+
+// littleEndian: CDW10 and CDW11 together are one word of this host.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// readyToRead tells whether each slot's entry holds such a read already, so that
+// only the SLBA is missing, which is one of the namespace.
+func (q *Queue) readyToRead(slots []int, slbas []uint64, nlb uint32) bool {
+	if len(slots) != len(slbas) || q.late {
+		return false
+	}
+	kind, most := kindOf(nvme.OpRead, nlb), uint64(0)
+	for _, slba := range slbas {
+		most = max(most, slba)
+	}
+	if most > q.blocks-uint64(nlb) {
+		return false
+	}
+	if q.alike.kind == kind && q.alike.slots == len(q.built) {
+		return true // whichever slots these are
+	}
+	for _, slot := range slots {
+		if uint(slot) >= uint(len(q.built)) || q.built[slot] != kind {
+			return false
+		}
+	}
+	return true
+}
+
+// setBuilt records what a slot's entry holds, 0 for anything else than a read or
+// write that only needs its SLBA.
+func (q *Queue) setBuilt(slot int, kind uint64) {
+	a, old := &q.alike, q.built[slot]
+	if old == kind {
+		return
+	}
+	q.built[slot] = kind
+	switch a.kind {
+	case old:
+		a.slots--
+	case kind:
+		a.slots++
+	}
+	if a.slots == 0 { // all slots have gone over to other kinds
+		a.kind = kind
+		for _, k := range q.built {
+			if k == kind {
+				a.slots++
+			}
+		}
+	}
+}
+
+// forgetBuilt makes every command be built whole the next time.
+func (q *Queue) forgetBuilt() {
+	clear(q.built)
+	q.alike.kind, q.alike.slots = 0, len(q.built)
+}
+
+// address puts the SLBAs into the entries of published slots, which the kernel
+// does not see before the next Submit. In this order a slot that is refused,
+// because it is busy or twice in the batch, keeps its entry.
+func (q *Queue) address(slots []int, slbas []uint64) {
+	ring := q.core.Ring
+	for i, slot := range slots {
+		cmd := &ring.BigEntry(slot).Cmd
+		binary.NativeEndian.PutUint32(cmd[slbaOffset:], uint32(slbas[i]))
+		binary.NativeEndian.PutUint32(cmd[slbaOffset+4:], uint32(slbas[i]>>32))
+	}
 }
 
 // WriteBatch is ReadBatch for writes.
@@ -382,10 +481,11 @@ func (q *Queue) build(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
 		return err
 	}
 	*q.core.Ring.BigEntry(slot) = e
-	q.built[slot] = 0
-	if q.dev.layout.PI == nvme.PINone { // with it, a tag follows the SLBA
-		q.built[slot] = kindOf(op, nlb)
+	kind := kindOf(op, nlb)
+	if q.dev.layout.PI != nvme.PINone {
+		kind = 0 // a tag follows the SLBA
 	}
+	q.setBuilt(slot, kind)
 	return q.core.Ring.Publish(slot)
 }
 
@@ -441,7 +541,7 @@ func (q *Queue) Close() error {
 	if !q.core.Closed() {
 		return err // it is another thread's, and still in use
 	}
-	clear(q.built)
+	q.forgetBuilt()
 	if q.vectors != nil {
 		if leak := (*uringcmd.LeakError)(nil); errors.As(err, &leak) {
 			q.vectors.Leak()

@@ -100,7 +100,7 @@ func (q *Queue) scattered(op nvme.Opcode, slot int, slba uint64, parts [][]byte)
 		return err
 	}
 	*q.core.Ring.BigEntry(slot) = e
-	q.built[slot] = 0
+	q.setBuilt(slot, 0)
 	return q.core.Ring.Publish(slot)
 }
 

@@ -359,6 +359,6 @@ func (q *Queue) send(slot int, cmd *nvme.Command, addr, metadata uint64) error {
 		return err
 	}
 	*q.core.Ring.BigEntry(slot) = e
-	q.built[slot] = 0
+	q.setBuilt(slot, 0)
 	return q.core.Ring.Publish(slot)
 }

@@ -2,6 +2,7 @@ package test
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -218,7 +219,7 @@ func TestIdentitySMART(t *testing.T) {
 	_, err = c.SetFeatures(t.Context(), 0, nvme.FeatTemperature, 273, nil, nvme.FeatureOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_, err := c.SetFeatures(t.Context(), 0, nvme.FeatTemperature, uint32(was), nil, nvme.FeatureOptions{})
+		_, err := c.SetFeatures(context.Background(), 0, nvme.FeatTemperature, uint32(was), nil, nvme.FeatureOptions{})
 		require.NoError(t, err)
 	})
 	code, out, errs = nvmepass(t, "smart", "-o", "json", c.Path())

@@ -47,7 +47,10 @@ func (r *Ring) unsubmitted() uint32 {
 // another turn. The clock is read only when a turn brought nothing.
 func (r *Ring) enter(want uint32) error {
 	if !r.rewind {
-		atomic.StoreUint32(r.sqTail, r.tail)
+		*r.sqTail = r.tail // the kernel reads it on this thread, inside enter
+	}
+	if r.quick && r.enterOnce(want) {
+		return nil
 	}
 	iopoll := r.flags&IOPoll != 0
 	var since time.Time // start of the time without progress, zero while there is some

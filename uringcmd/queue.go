@@ -37,44 +37,43 @@ func (r *Ring) BigEntry(slot int) *BigSQE { return &r.big[slot] }
 // Publish makes the slot's command part of the next Submit. From here on it is
 // in flight, and only its Completion ends that: also if Submit fails.
 func (r *Ring) Publish(slot int) error {
-	if uint(slot) >= uint(len(r.gen)) {
+	one := [1]int{slot}
+	_, err := r.PublishBatch(one[:])
+	return err
+}
+
+// PublishBatch publishes several slots in their order. It ends at the first that
+// cannot be published and returns how many were.
+func (r *Ring) PublishBatch(slots []int) (published int, err error) {
+	if n := r.placeAll(slots); n < len(slots) {
+		return n, r.cannotPublish(slots[n])
+	}
+	return len(slots), nil
+}
+
+// cannotPublish says what is wrong with a slot.
+func (r *Ring) cannotPublish(slot int) error {
+	switch {
+	case r.closed:
+		return fmt.Errorf("publish slot %d: ring: %w", slot, ErrClosed)
+	case uint(slot) >= uint(len(r.gen)):
 		return fmt.Errorf("publish slot %d: the ring has slots 0 to %d", slot, len(r.gen)-1)
 	}
-	g := r.gen[slot]
-	if g&1 != 0 {
-		return fmt.Errorf("publish slot %d: %w: reap its completion first", slot, ErrSlotBusy)
-	}
-	if r.closed {
-		return fmt.Errorf("publish slot %d: ring: %w", slot, ErrClosed)
-	}
-	g++
-	r.gen[slot] = g
-	r.inFlight++
-	r.place(uint32(slot), uint64(g)<<32|uint64(uint32(slot)))
-	return nil
+	return fmt.Errorf("publish slot %d: %w: reap its completion first", slot, ErrSlotBusy)
 }
 
 // Reap takes up to len(dst) completions that are there already, without a
 // system call, and returns how many. A completion that belongs to no command
 // in flight is dropped and counted in Stats.Stale.
 func (r *Ring) Reap(dst []Completion) int {
-	n := 0
-	tail := atomic.LoadUint32(r.cqTail)
-	head := r.head
-	for ; head != tail && n < len(dst); head++ {
-		ud, res, result := r.cqeAt(head)
-		slot, g := uint32(ud), uint32(ud>>32)
-		if slot >= uint32(len(r.gen)) || r.gen[slot] != g || g&1 == 0 {
-			r.stats.Stale++
-			continue
-		}
-		r.gen[slot] = g + 1
-		dst[n] = Completion{Slot: int(slot), Res: res, Result: result}
-		n++
-	}
+	n, head := r.takeInto(dst, r.head, atomic.LoadUint32(r.cqTail))
 	if head != r.head {
 		r.head = head
-		atomic.StoreUint32(r.cqHead, head)
+		if r.ownTask {
+			*r.cqHead = head // the kernel posts completions on this thread alone
+		} else {
+			atomic.StoreUint32(r.cqHead, head)
+		}
 		r.inFlight -= n
 		r.stats.Reaped += uint64(n)
 	}

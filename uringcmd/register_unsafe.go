@@ -158,12 +158,17 @@ func probe(k sys.RingKernel) (*Probe, error) {
 	with := map[Flags]Flags{ // what else a flag needs to be accepted
 		DeferTaskrun: SingleIssuer,
 		SQRewind:     NoSQArray,
-		SQAffinity:   SQPollThread,
 		HybridIOPoll: IOPoll,
 		IOPoll:       0,
 	}
 	out := &Probe{}
 	for _, f := range flagNames {
+		if f.flag == SQPollThread || f.flag == SQAffinity {
+			// As old as io_uring, and trying it would start a kernel thread
+			// that spins.
+			out.Flags |= f.flag
+			continue
+		}
 		p := uapi.Params{Flags: uint32(f.flag | with[f.flag]), CQEntries: 4}
 		fd, err := k.Setup(2, &p)
 		if errors.Is(err, syscall.EINVAL) {

@@ -89,6 +89,7 @@ func (r *Ring) Enable() error {
 	if !r.cfg.NoRegisteredRing {
 		r.registerRing()
 	}
+	r.quick = r.canBeQuick()
 	watch(r)
 	return nil
 }
@@ -110,6 +111,8 @@ func (r *Ring) Close() error {
 	drainErr := r.drain()
 	r.Stats()
 	r.closed = true
+	r.sqArray = nil // so that nothing is published any more
+	r.quick = false
 	if r.owner != 0 {
 		unwatch(r)
 		defer runtime.UnlockOSThread()

@@ -53,7 +53,9 @@ type Ring struct {
 	pending           uint32 // with SQ_REWIND: entries at places 0..pending-1
 	rewind            bool
 	alwaysGetEvents   bool // completions appear only inside enter with GETEVENTS
+	ownTask           bool // and the kernel touches both queues on the owner's thread alone
 	owner             int  // thread id, 0 before Enable
+	quick             bool // see canBeQuick
 	checkThread       bool // the kernel does not check the thread itself
 	closed            bool
 	quiet             atomic.Bool // see Quiet
@@ -100,6 +102,7 @@ func (r *Ring) mapMemory(p *uapi.Params) error {
 	r.gen = make([]uint32, r.cfg.Slots)
 	r.rewind = r.flags&SQRewind != 0
 	r.alwaysGetEvents = r.flags&(IOPoll|DeferTaskrun) != 0
+	r.ownTask = r.alwaysGetEvents && r.flags&SQPollThread == 0
 	r.checkThread = r.flags&SingleIssuer == 0
 
 	switch {
@@ -118,33 +121,47 @@ func (r *Ring) mapMemory(p *uapi.Params) error {
 	return nil
 }
 
-// place makes the slot's entry the next one of the submission queue.
-func (r *Ring) place(slot uint32, userData uint64) {
-	if r.sqArray != nil {
+// userDataAt is where a submission entry of either size holds its user_data.
+const userDataAt = unsafe.Offsetof(SQE{}.UserData)
+
+// placeAll makes the slots' entries the next ones of the submission queue, in
+// order, up to the first slot that is busy or not there, and returns how many.
+func (r *Ring) placeAll(slots []int) int {
+	if r.sqArray == nil {
+		return r.copyAll(slots)
+	}
+	n := place(r.gen, r.sqes, r.sqShift, r.sqArray, r.sqMask, r.tail, slots)
+	r.tail += uint32(n)
+	r.inFlight += n
+	return n
+}
+
+// copyAll is placeAll of a ring without index array: the entries are copied.
+func (r *Ring) copyAll(slots []int) int {
+	for i, slot := range slots {
+		if uint(slot) >= uint(len(r.gen)) || r.gen[slot]&1 != 0 || r.closed {
+			return i
+		}
+		r.gen[slot]++
+		r.inFlight++
+		at := r.tail & r.sqMask
+		if r.rewind {
+			at = r.pending
+			r.pending++
+		} else {
+			r.tail++
+		}
+		userData := uint64(r.gen[slot])<<32 | uint64(uint32(slot))
+		dst := unsafe.Add(r.sqes, uintptr(at)<<r.sqShift)
 		if r.big != nil {
 			r.big[slot].UserData = userData
+			*(*BigSQE)(dst) = r.big[slot]
 		} else {
 			r.small[slot].UserData = userData
+			*(*SQE)(dst) = r.small[slot]
 		}
-		*(*uint32)(unsafe.Add(r.sqArray, uintptr(r.tail&r.sqMask)*4)) = slot
-		r.tail++
-		return
 	}
-	at := r.tail & r.sqMask
-	if r.rewind {
-		at = r.pending
-		r.pending++
-	} else {
-		r.tail++
-	}
-	dst := unsafe.Add(r.sqes, uintptr(at)<<r.sqShift)
-	if r.big != nil {
-		r.big[slot].UserData = userData
-		*(*BigSQE)(dst) = r.big[slot]
-	} else {
-		r.small[slot].UserData = userData
-		*(*SQE)(dst) = r.small[slot]
-	}
+	return len(slots)
 }
 
 // rewindTo moves what enter left unsubmitted to the start of the queue.
@@ -154,12 +171,41 @@ func (r *Ring) rewindTo(submitted uint32) {
 	r.pending -= submitted
 }
 
-// cqeAt reads the completion entry at a position of the completion queue.
-func (r *Ring) cqeAt(pos uint32) (userData uint64, res int32, result uint64) {
-	p := unsafe.Add(r.cqes, uintptr(pos&r.cqMask)<<r.cqShift)
-	c := (*uapi.CQE)(p)
-	if r.cqShift == 5 {
-		result = (*uapi.CQE32)(p).Big[0]
+// takeInto turns the completion entries from head to tail, or as many as dst
+// has room for, into completions, and frees their slots. Entries that belong to
+// no command in flight are counted and left out. It returns the number of
+// completions and the new head.
+func (r *Ring) takeInto(dst []Completion, head, tail uint32) (int, uint32) {
+	gen, cqes, shift, mask := r.gen, r.cqes, r.cqShift, r.cqMask
+	n := 0
+	for ; head != tail && n < len(dst); head++ {
+		p := unsafe.Add(cqes, uintptr(head&mask)<<shift)
+		c := (*uapi.CQE)(p)
+		slot, g := uint32(c.UserData), uint32(c.UserData>>32)
+		if uint(slot) >= uint(len(gen)) || gen[slot] != g || g&1 == 0 {
+			r.stats.Stale++
+			continue
+		}
+		gen[slot] = g + 1
+		d := &dst[n]
+		d.Slot, d.Res, d.Result = int(slot), c.Res, 0
+		if shift == 5 {
+			d.Result = (*uapi.CQE32)(p).Big[0]
+		}
+		n++
 	}
-	return c.UserData, c.Res, result
+	return n, head
+}
+
+// setWord stores a word into a slot's entry.
+func (r *Ring) setWord(slot, at int, word uint64) {
+	base := r.sqes
+	if r.sqArray == nil { // the entries are templates
+		if r.big != nil {
+			base = unsafe.Pointer(unsafe.SliceData(r.big))
+		} else {
+			base = unsafe.Pointer(unsafe.SliceData(r.small))
+		}
+	}
+	*(*uint64)(unsafe.Add(base, uintptr(slot)<<r.sqShift+uintptr(at))) = word
 }

@@ -24,7 +24,7 @@ import (
 type compareFlags struct {
 	cfg                 compare.Config
 	paths, depths, rule string
-	output, save        string
+	output, save, html  string
 	baseline            string
 	progress            string
 	lab                 bool
@@ -83,8 +83,9 @@ one is found by itself.`,
 	f.modeFlags.add(fl)
 	fl.Var(cpuValue{&f.cfg.CPU}, "cpu", "CPU to pin the submitting thread to (default not pinned)")
 	fl.Uint64Var(&f.cfg.Seed, "seed", f.cfg.Seed, "of the order of cells and of the addresses")
-	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json or csv")
+	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json, csv, bench (for benchstat) or fio (its JSON)")
 	fl.StringVar(&f.save, "save", "", "write the JSON record to this file as well")
+	fl.StringVar(&f.html, "html", "", "write an HTML report to this file as well")
 	fl.StringVar(&f.baseline, "baseline", "", "show figures beside: series-2022, or a saved JSON record")
 	fl.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, line (for terminals), plain or none")
 	fl.BoolVar(&f.lab, "lab", false, "run in the lab: the real driver, an emulated drive, its own guest")
@@ -117,8 +118,8 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	f.cfg.Mode = f.modeFlags.mode
-	if !slices.Contains([]string{"text", "json", "csv"}, f.output) {
-		return usage("-o %q: need text, json or csv", f.output)
+	if !slices.Contains([]string{"text", "json", "csv", "bench", "fio"}, f.output) {
+		return usage("-o %q: need text, json, csv, bench or fio", f.output)
 	}
 	if !slices.Contains([]string{"auto", "line", "plain", "none"}, f.progress) {
 		return usage("--progress %q: need auto, line, plain or none", f.progress)
@@ -148,6 +149,11 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 	}
 	if cmd.Flags().Changed("save") {
 		if err := checkSave(f.save); err != nil {
+			return err
+		}
+	}
+	if cmd.Flags().Changed("html") {
+		if err := checkTarget("--html", f.html); err != nil {
 			return err
 		}
 	}
@@ -213,6 +219,9 @@ func (f *compareFlags) write(res *compare.Result, stdout io.Writer) error {
 	if f.save != "" {
 		saved = saveJSON(f.save, res)
 	}
+	if f.html != "" {
+		saved = errors.Join(saved, savePage(f.html, f.save, "compare", res))
+	}
 	return errors.Join(saved, f.print(res, stdout))
 }
 
@@ -222,6 +231,10 @@ func (f *compareFlags) print(res *compare.Result, stdout io.Writer) error {
 		return report.JSON(stdout, res)
 	case "csv":
 		return report.CSV(stdout, res)
+	case "bench":
+		return report.Bench(stdout, res)
+	case "fio":
+		return report.Fio(stdout, res)
 	}
 	return report.Text(stdout, res, report.TextOptions{Baseline: f.baselineOf})
 }

@@ -169,7 +169,7 @@ func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, 
 	var record bytes.Buffer
 	cfg.Stdout = &record
 	cfg.Program = append([]string{"nvmepass", "compare", "--first-device", "-o", "json", "--progress", guestProgress(f.progress, stderr)},
-		f.labFlags.guestArgs(fl, "lab", "output", "save", "baseline", "progress")...)
+		f.labFlags.guestArgs(fl, "lab", "output", "save", "html", "baseline", "progress")...)
 	cfg.Program = append(cfg.Program, f.cfg.Devices...)
 	res, err := lab.Run(ctx, cfg)
 	if err != nil {

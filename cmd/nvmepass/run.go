@@ -13,6 +13,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/hostenv"
 	"github.com/nvmepass/nvmepass/internal/jobs"
 	"github.com/nvmepass/nvmepass/internal/report"
+	"github.com/nvmepass/nvmepass/internal/trial"
 	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
@@ -104,7 +105,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr *os.File) (err error)
 		return err
 	}
 	hostenv.After(&env, deviceOf)
-	res.Environment, res.ToolVersion = env, toolVersion()
+	res.Environment, res.ToolVersion = trial.Environment(env), toolVersion()
 	return withCode(f.write(res, stdout), runVerdict(ctx, res, err))
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -19,6 +21,14 @@ func (f *runFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, stde
 	if err != nil {
 		return err
 	}
+	status := make(chan os.Signal, 1)
+	signal.Notify(status, syscall.SIGUSR1)
+	defer signal.Stop(status)
+	go func() {
+		for range status {
+			fmt.Fprintln(stderr, "nvmepass: SIGUSR1 does not reach the guest; --progress plain shows a line per second")
+		}
+	}()
 	var record bytes.Buffer
 	cfg.Stdout = &record
 	cfg.Program = append([]string{"nvmepass", "run", "--all-devices", "-o", "json", "--progress", guestProgress(f.progress, stderr)},

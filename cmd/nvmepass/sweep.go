@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/nvmepass/nvmepass/internal/hostenv"
+	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/lab"
 	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/sweep"
@@ -68,7 +70,7 @@ DEVICE is a namespace's generic node (/dev/ng0n1) or its block node.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.sizes, "bs-list", "", "block sizes, the rows (default one block, powers of two from 4k, and around the limit)")
-	fl.StringVar(&f.paths, "paths", "", "paths, the columns (default "+joined(f.cfg.Paths)+"; with --qd above 1 without the synchronous ones)")
+	fl.StringVar(&f.paths, "paths", "", "columns, of "+joined(f.cfg.Paths)+" (default all, with --qd above 1 the first four)")
 	fl.IntVar(&f.cfg.QD, "qd", f.cfg.QD, "reads in flight (fio: iodepth)")
 	f.addSettings(fl, &f.cfg.Settings)
 	f.modeFlags.add(fl)
@@ -109,6 +111,9 @@ func (f *sweepFlags) parse(fl *pflag.FlagSet, devices []string) (err error) {
 	if name := f.labFlags.firstGiven(); name != "" && !f.lab {
 		return usage("--%s is for the lab: add --lab", name)
 	}
+	if err := f.checkSwitches(fl); err != nil {
+		return err
+	}
 	checked := f.cfg
 	if f.lab && checked.Device == "" {
 		checked.Device = "the guest's first"
@@ -117,6 +122,26 @@ func (f *sweepFlags) parse(fl *pflag.FlagSet, devices []string) (err error) {
 		return err
 	}
 	return f.check(fl, func(r io.Reader) error { _, err := sweep.Decode(r); return err })
+}
+
+// checkSwitches refuses switches that mean nothing to any of the paths.
+func (f *sweepFlags) checkSwitches(fl *pflag.FlagSet) error {
+	if f.cfg.HybridPoll && !slices.ContainsFunc(f.cfg.Paths, sweep.Path.PolledRing) {
+		return usage("--hybrid-poll: none of --paths %s is a polled ring: leave it out, or add block-poll or passthru-poll", joined(f.cfg.Paths))
+	}
+	if slices.ContainsFunc(f.cfg.Paths, func(p sweep.Path) bool { return !p.Synchronous() }) {
+		return nil
+	}
+	names := []string{"sqpoll-idle", "sqpoll-cpu"}
+	for _, s := range iosetup.Switches() {
+		names = append(names, s.Name)
+	}
+	for _, name := range names {
+		if fl.Changed(name) && name != "hugepages" {
+			return usage("--%s: none of --paths %s has a ring: leave it out, or add a path of io_uring", name, joined(f.cfg.Paths))
+		}
+	}
+	return nil
 }
 
 // run measures on a device of this machine.

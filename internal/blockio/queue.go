@@ -29,7 +29,9 @@ type Queue struct {
 	blocks    uint64
 	perBuffer uint32
 	built     []uint64 // see passthru.Queue
+	offsets   []uint64 // scratch of ReadTurn
 
+	late    bool            // see passthru.Queue
 	vectors *fixedbuf.Arena // an iovec for each slot, nil if commands carry none
 }
 
@@ -146,7 +148,7 @@ func open(t target, cfg *passthru.QueueConfig) (*Queue, error) {
 	}
 	q := &Queue{
 		path: t.file.Path, writable: t.file.Writable, lba: lba, blocks: t.blocks, perBuffer: uint32(blocks),
-		built: make([]uint64, cfg.Depth),
+		built: make([]uint64, cfg.Depth), offsets: make([]uint64, cfg.Depth), late: cfg.Linear,
 	}
 	var err error
 	if cfg.Vectored {
@@ -188,7 +190,7 @@ func (q *Queue) prove(core *slotio.Queue) error {
 // Unsplit is the longest read in bytes that the block layer sends in one piece,
 // however the buffer's pages lie. It clears REQ_POLLED of a bio that it splits
 // (block/blk-merge.c), so that the read would not be polled; and on 6.1.176 a
-// polled ring waits for ever for such a read into fixed buffers.
+// polled ring waits for ever for such a read, into fixed and plain buffers alike.
 func Unsplit(lim passthru.Limits) uint64 {
 	most := uint64(math.MaxUint64)
 	if lim.MaxHWSectors > 0 {
@@ -232,12 +234,55 @@ func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
 	if err := slotio.CheckBatch(slots, slbas); err != nil {
 		return err
 	}
+	if q.readyToRead(slots, slbas, nlb) {
+		n, err := q.core.Ring.PublishBatch(slots)
+		q.address(slots[:n], slbas)
+		return err
+	}
 	for i, slot := range slots {
 		if err := q.publish(readOp, slot, slbas[i], nlb); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ReadTurn is ReadBatch, Submit and Take in one; see passthru.Queue.ReadTurn.
+func (q *Queue) ReadTurn(slots []int, slbas []uint64, nlb uint32, wait int, t *uringcmd.Taken) error {
+	if q.readyToRead(slots, slbas, nlb) {
+		for i, slba := range slbas {
+			q.offsets[i] = slba * q.lba
+		}
+		return q.core.Ring.Turn(slots, q.offsets[:len(slots)], offsetAt, wait, t)
+	}
+	if err := q.ReadBatch(slots, slbas, nlb); err != nil {
+		return err
+	}
+	return q.core.Ring.Turn(nil, nil, 0, wait, t)
+}
+
+// offsetAt is where an entry holds the offset (off of struct io_uring_sqe).
+const offsetAt = 8
+
+// readyToRead and address are those of passthru.Queue.
+func (q *Queue) readyToRead(slots []int, slbas []uint64, nlb uint32) bool {
+	if len(slots) != len(slbas) || len(slots) > len(q.offsets) || q.late {
+		return false
+	}
+	built, kind, last := q.built, uint64(readOp)<<32|uint64(nlb), q.blocks-uint64(nlb)
+	for i, slot := range slots {
+		if uint(slot) >= uint(len(built)) || built[slot] != kind || slbas[i] > last {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *Queue) address(slots []int, slbas []uint64) {
+	ring, lba := q.core.Ring, q.lba
+	for i, slot := range slots {
+		ring.Entry(slot).Off = slbas[i] * lba
+	}
 }
 
 // WriteBatch is ReadBatch for writes.

@@ -16,9 +16,9 @@ type Injection struct {
 	// Delay is spent busy before each command is submitted.
 	Delay time.Duration
 	// Slowdown is the share by which rates fall, 0 to below 1: before each batch,
-	// the submitting thread is busy for Slowdown/(1-Slowdown) of the time since
-	// the last one. The rate falls by as much where nothing goes on meanwhile, as
-	// at a queue depth of 1.
+	// the submitting thread is busy for that share of the time that a batch takes
+	// in all. The rate falls by as much where nothing goes on meanwhile, as at a
+	// queue depth of 1.
 	Slowdown float64
 	// EvenRounds leaves rounds of odd number alone, so that one run has both, and
 	// drift hits both alike.
@@ -86,41 +86,63 @@ func (s *Set) delay(q workload.Queue, round int) workload.Queue {
 	if s.inject.Delay == 0 && s.inject.Slowdown == 0 || s.inject.EvenRounds && round%2 == 1 {
 		return q
 	}
-	return &delayedQueue{Queue: q, in: s.inject, clock: clockCost()}
+	return &delayedQueue{Queue: q, in: s.inject, perTurn: turnTime(), began: time.Now()}
 }
 
-// clockCost is the time that a reading of the clock takes, which is some
-// microseconds in an emulated guest.
-func clockCost() time.Duration {
-	const readings = 101
-	begin := time.Now()
-	end := begin
-	for range readings {
-		end = time.Now()
-	}
-	return end.Sub(begin) / readings
-}
-
-// delayedQueue is a queue whose submitting thread is busy before each batch.
+// delayedQueue is a queue whose submitting thread is busy before each batch. It
+// is busy for a number of turns of a loop and not until a point in time, since
+// reading the clock takes microseconds in an emulated guest.
 type delayedQueue struct {
 	workload.Queue
-	in    Injection
-	clock time.Duration
-	last  time.Time // end of the last delay
+	in      Injection
+	perTurn float64 // nanoseconds
+	batches int     // since began
+	began   time.Time
+	turns   int // before each batch, for a slowdown
+	sum     uint64
 }
 
+// resettle is the number of batches after which the turns are chosen anew.
+const resettle = 64
+
 func (q *delayedQueue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
-	now := time.Now()
-	until := now.Add(time.Duration(len(slots)) * q.in.Delay)
-	if share := q.in.Slowdown; share > 0 && !q.last.IsZero() {
-		until = now.Add(time.Duration(float64(now.Sub(q.last)) * share / (1 - share)))
+	turns := q.turns
+	if q.in.Delay > 0 {
+		turns = int(float64(len(slots)) * float64(q.in.Delay) / q.perTurn)
+	} else if q.batches++; q.batches == resettle {
+		now := time.Now()
+		// The time of a batch has the delay in it, of which it is to be a share.
+		q.turns = int(q.in.Slowdown * float64(now.Sub(q.began)) / resettle / q.perTurn)
+		q.batches, q.began = 0, now
 	}
-	// Of the readings themselves, half of the first, of the last and on average of
-	// the one that ends the loop are delay too.
-	until = until.Add(-q.clock * 3 / 2)
-	for now.Before(until) {
-		now = time.Now()
-	}
-	q.last = now
+	q.sum = turn(q.sum, turns)
 	return q.Queue.ReadBatch(slots, slbas, nlb)
+}
+
+// turn goes round a loop that the compiler keeps, since its result is used.
+func turn(x uint64, turns int) uint64 {
+	for range turns {
+		x ^= x<<13 | 1
+		x ^= x >> 7
+	}
+	return x
+}
+
+// calibration is how long turns are measured. Something else disturbs them
+// meanwhile about as often as later, so that their share of the time is right.
+const calibration = 10 * time.Millisecond
+
+// turnTime is the mean time of one turn in nanoseconds.
+func turnTime() float64 {
+	const turns = 5000
+	sum := turn(0, turns) // warms up
+	done := 0
+	begin := time.Now()
+	elapsed := time.Duration(0)
+	for elapsed < calibration {
+		sum = turn(sum, turns)
+		done += turns
+		elapsed = time.Since(begin)
+	}
+	return float64(elapsed)/float64(done) + float64(sum&1)*1e-9
 }

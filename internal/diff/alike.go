@@ -36,12 +36,12 @@ var _ error = (*MismatchError)(nil)
 // Error names the records, the settings with both values, and the remedy.
 func (e *MismatchError) Error() string {
 	s := fmt.Sprintf("diff %s %s: %s", e.Old, e.New, e.Why)
-	for i, d := range e.Differences {
-		sep := ","
-		if i == 0 {
-			sep = ":"
-		}
-		s += fmt.Sprintf("%s %s is %s against %s", sep, d.Setting, d.Old, d.New)
+	var settings []string
+	for _, d := range e.Differences {
+		settings = append(settings, fmt.Sprintf("%s is %s against %s", d.Setting, d.Old, d.New))
+	}
+	if len(settings) > 0 {
+		s += ": " + strings.Join(settings, ", ")
 	}
 	return s + "; " + e.Remedy
 }

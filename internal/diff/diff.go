@@ -107,7 +107,11 @@ type CellDiff struct {
 
 // Figure is a cell's figure in one record.
 type Figure struct {
+	// Median and its interval are those that the record itself shows.
 	compare.Estimate
+	// Mean is the geometric mean of the rounds, which Change is the quotient of;
+	// the median where there are too few.
+	Mean *float64 `json:"geometric_mean"`
 	// Rounds is the number of rounds that it rests on.
 	Rounds int `json:"rounds"`
 }
@@ -188,9 +192,9 @@ func cellDiff(o, n *record.Cell) CellDiff {
 }
 
 func figure(c *record.Cell) Figure {
-	f := Figure{c.Estimate, len(c.Rounds)}
+	f := Figure{Estimate: c.Estimate, Mean: c.Median, Rounds: len(c.Rounds)}
 	if c.Spread != nil {
-		f.Rounds = c.Spread.N
+		f.Rounds, f.Mean = c.Spread.N, compare.Float(math.Exp(c.Spread.Mean))
 	} else if f.Rounds == 0 && f.Median != nil {
 		f.Rounds = 1
 	}
@@ -221,4 +225,5 @@ func (r *Result) warn(old, updated *record.Record) {
 		}
 	}
 	r.drift(old, updated)
+	r.common()
 }

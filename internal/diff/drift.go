@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/nvmepass/nvmepass/internal/record"
@@ -38,6 +39,33 @@ func (r *Result) drift(sides ...*record.Record) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s drifted between its first and its second half, so that its intervals are too narrow: %s", side.Name, named(drifted)))
 		}
 	}
+}
+
+// commonCells is the number of cells from which a common change is looked for.
+const commonCells = 4
+
+// common warns where all cells changed by the same share: then the machine may
+// have changed, and not what was to be compared.
+func (r *Result) common() {
+	sum, n := 0.0, 0
+	for i := range r.Cells {
+		if c := r.Cells[i].change; c != nil {
+			sum, n = sum+c.Log, n+1
+		}
+	}
+	if n < commonCells {
+		return
+	}
+	mean := math.Exp(sum / float64(n))
+	if mean >= 1-r.Margin && mean <= 1+r.Margin {
+		return
+	}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.change != nil && (c.Verdict == Same || !c.change.Interval().Contains(mean)) {
+			return
+		}
+	}
+	r.Warnings = append(r.Warnings, fmt.Sprintf("all cells changed by about the same share, %+.1f %%: see whether the machine changed (clock, temperature, neighbours) and not what was to be compared", 100*(mean-1)))
 }
 
 // named joins names, all of them if they are few.

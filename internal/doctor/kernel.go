@@ -37,7 +37,7 @@ var faults = []fault{
 }
 
 // slowPoll is no fault but what pollRace's fix costs.
-const slowPoll = "polled passthrough commands complete through task work, about 10 % slower at high depth than from Linux 7.0 on"
+const slowPoll = "polled passthrough commands complete through task work, about a tenth slower at high depth than from Linux 7.0 on"
 
 func (m *Machine) kernel(v version) []Finding {
 	out := []Finding{m.kernelVersion(v)}
@@ -76,7 +76,7 @@ func (m *Machine) kernelVersion(v version) Finding {
 	}
 	// Vendors port it back to kernels of older numbers; then the ring has the
 	// large entries, and the trial decides.
-	if p, err := m.Ring(); err == nil && passesThrough(p) {
+	if p, err := m.Ring(); err == nil && p.Commands {
 		return Finding{
 			ID: id, Severity: Warning, Found: m.Release + ", with passthrough ported back", Source: source + ", io_uring_register",
 			Why: "its faults are not those of any version that this program knows", Fix: []string{"boot Linux 6.1 or later for figures that others can repeat"},

@@ -11,7 +11,6 @@ import (
 	"github.com/nvmepass/nvmepass/internal/lab"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
-	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
 // Machine is what is examined. Tests have one of their own.
@@ -29,7 +28,7 @@ type Machine struct {
 	// Lab: this is the guest of the lab.
 	Lab bool
 	// Ring asks the kernel what io_uring it has.
-	Ring func() (*uringcmd.Probe, error)
+	Ring func() (Rings, error)
 	// Health reads the SMART log of a node's controller.
 	Health func(ctx context.Context, path string) (inventory.Health, error)
 	// Try reads one block through a ring.
@@ -41,7 +40,7 @@ func ThisMachine() *Machine {
 	m := &Machine{
 		Source: inventory.System(), Release: sys.KernelRelease(), Arch: runtime.GOARCH,
 		SysAdmin: sys.HaveSysAdmin(), IPCLock: sys.HaveIPCLock(), Memlock: ^uint64(0), Lab: lab.Inside(),
-		Ring: uringcmd.ProbeKernel, Health: inventory.ReadHealth, Try: try,
+		Ring: probe, Health: inventory.ReadHealth, Try: try,
 	}
 	if n, err := sys.MemlockLimit(); err == nil {
 		m.Memlock = n

@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/nvmepass/nvmepass/internal/inventory"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
 )
 
@@ -27,8 +29,21 @@ func (m *Machine) nodes(s *subject) []Finding {
 			ID: "block-node", Severity: Note, Found: "the namespace has no block node", Source: "/sys/class/block",
 			Why: "the paths block and block-poll cannot be compared, and the kernel's limits and poll queues cannot be read; the block layer does not take this command set or format",
 		})
+	} else if sysfs.Attr(s.BlockDir, "size") == "0" {
+		out = append(out, Finding{
+			ID: "block-node", Severity: Note, Found: "the block node has no capacity", Source: "/sys/block/" + path.Base(s.BlockDir) + "/size",
+			Why: "the block layer cannot use this format (" + formatName(s.Format) + "), so that the paths block and block-poll cannot be compared",
+		})
 	}
 	return out
+}
+
+// formatName is a format in short.
+func formatName(f inventory.Format) string {
+	if f.MetadataBytes == 0 {
+		return fmt.Sprint(f.DataBytes)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d+%d %s", f.DataBytes, f.MetadataBytes, f.Metadata))
 }
 
 // udevRule gives a group access to generic nodes, which are root's alone by

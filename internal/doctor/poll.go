@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/nvmepass/nvmepass/internal/inventory"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
 )
 
@@ -55,23 +56,20 @@ func (m *Machine) pollQueues(s *subject) []Finding {
 // queues: at once by taking the drive from the driver and giving it back, and
 // for good at boot.
 func (m *Machine) morePollQueues(s *subject, n int) (fix, undo []string) {
-	old := m.read(pollParameter)
+	value, old := fmt.Sprint(n), m.read(pollParameter)
+	again := s.rebind()
+	if m.busy(s.siblings) {
+		again = nil
+	}
+	if old == value {
+		return append(again, "if that does not help, the drive grants no more queues"), nil
+	}
 	if old == "" {
 		old = "0"
 	}
-	again := func(value string) (commands []string) {
-		commands = append(commands, write(value, pollParameter))
-		for _, c := range s.controllers {
-			if c.Transport == "pcie" && c.Address != "" {
-				commands = append(commands, write(c.Address, "/sys/bus/pci/drivers/nvme/unbind"), write(c.Address, "/sys/bus/pci/drivers/nvme/bind"))
-			}
-		}
-		return commands
-	}
-	parameter := fmt.Sprintf("nvme.poll_queues=%d", n)
-	if busy := m.Source.FS.Uses(s.BlockDir, m.Root+"/proc"); len(busy) == 0 || allPartitions(busy) {
-		fix = append(again(fmt.Sprint(n)), "# that holds until the next boot, and the drive's nodes go and come back; for good:")
-		undo = append(again(old), "# or, if it was set at boot:")
+	if len(again) > 0 {
+		fix = append(append([]string{write(value, pollParameter)}, again...), "# that holds until the next boot, and the drive's nodes go and come back; for good:")
+		undo = append(append([]string{write(old, pollParameter)}, again...), "# or, if it was set at boot:")
 	}
 	if m.exists("/sys/module/nvme/initstate") { // a module, not built in
 		const file = "/etc/modprobe.d/nvme-poll.conf"
@@ -79,16 +77,31 @@ func (m *Machine) morePollQueues(s *subject, n int) (fix, undo []string) {
 		undo = append(undo, "sudo rm "+file, m.initramfs(), "sudo reboot")
 		return fix, undo
 	}
+	parameter := fmt.Sprintf("nvme.poll_queues=%d", n)
 	return append(fix, m.bootParameter(parameter)...), append(undo, m.noBootParameter(parameter)...)
 }
 
-func allPartitions(uses []sysfs.Use) bool {
-	for _, u := range uses {
-		if u.Kind != "partition" {
-			return false
+// rebind are the commands that take the drives from the driver and give them
+// back, upon which it looks at its parameters.
+func (s *subject) rebind() (commands []string) {
+	for _, c := range s.controllers {
+		if c.Transport == "pcie" && c.Address != "" {
+			commands = append(commands, write(c.Address, "/sys/bus/pci/drivers/nvme/unbind"), write(c.Address, "/sys/bus/pci/drivers/nvme/bind"))
 		}
 	}
-	return true
+	return commands
+}
+
+// busy tells whether any of some namespaces is in use, beyond having partitions.
+func (m *Machine) busy(namespaces []*inventory.Namespace) bool {
+	for _, n := range namespaces {
+		for _, u := range m.Source.FS.Uses(n.BlockDir, m.Root+"/proc") {
+			if u.Kind != "partition" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // initramfs is the command that builds it anew, since it may hold the module's

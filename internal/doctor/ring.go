@@ -11,9 +11,20 @@ import (
 
 const disabledPath = "/proc/sys/kernel/io_uring_disabled"
 
-// passesThrough tells whether rings can carry NVMe commands.
-func passesThrough(p *uringcmd.Probe) bool {
-	return p.Supports(uapi.OpURingCmd) && p.Flags&uringcmd.SQE128 != 0 && p.Flags&uringcmd.CQE32 != 0
+// Rings is what io_uring of a kernel offers.
+type Rings struct {
+	Flags uringcmd.Flags
+	// Commands: they can carry NVMe commands.
+	Commands bool
+}
+
+func probe() (Rings, error) {
+	p, err := uringcmd.ProbeKernel()
+	if err != nil {
+		return Rings{}, err
+	}
+	const big = uringcmd.SQE128 | uringcmd.CQE32
+	return Rings{Flags: p.Flags, Commands: p.Supports(uapi.OpURingCmd) && p.Flags&big == big}, nil
 }
 
 func (m *Machine) ring() []Finding {
@@ -22,7 +33,7 @@ func (m *Machine) ring() []Finding {
 	switch {
 	case err != nil:
 		return []Finding{m.noRing(err)}
-	case !passesThrough(p):
+	case !p.Commands:
 		return []Finding{{
 			ID: id, Severity: Problem, Found: "io_uring is there, without entries for NVMe commands (SQE128, CQE32, URING_CMD); flags: " + p.Flags.String(), Source: source,
 			Why: "passthrough needs them", Fix: []string{"boot Linux 6.1 or later"},

@@ -103,6 +103,11 @@ func (m *Machine) namespace(ctx context.Context, list *inventory.List, n *invent
 			s.controllers = append(s.controllers, &list.Controllers[i])
 		}
 	}
+	for i := range list.Namespaces {
+		if other := &list.Namespaces[i]; slices.ContainsFunc(other.Controllers, func(c string) bool { return slices.Contains(n.Controllers, c) }) {
+			s.siblings = append(s.siblings, other)
+		}
+	}
 	var out []Finding
 	for _, check := range []func(*subject) []Finding{
 		m.nodes, m.rights, m.states, m.pollQueues, m.scheduler, m.accounting, m.merges, m.depth, m.writeCache, m.uses, m.emulated,
@@ -141,6 +146,8 @@ func named(c *inventory.Controller, several bool, findings []Finding) []Finding 
 type subject struct {
 	*inventory.Namespace
 	controllers []*inventory.Controller
+	// siblings are all namespaces of these controllers, with itself.
+	siblings []*inventory.Namespace
 }
 
 // disks are the kernel's names of the disks whose queues take the commands: the

@@ -50,12 +50,12 @@ func (m *Machine) version() version {
 	if v.patch >= 0 {
 		return v
 	}
-	f := debianForm.FindStringSubmatch(m.read("/proc/version"))
-	if f == nil {
-		f = ubuntuForm.FindStringSubmatch(m.read("/proc/version_signature"))
-	}
-	if f != nil && number(f[1]) == v.major && number(f[2]) == v.minor {
-		v.patch = number(f[3])
+	for _, f := range [][]string{
+		debianForm.FindStringSubmatch(m.read("/proc/version")), ubuntuForm.FindStringSubmatch(m.read("/proc/version_signature")),
+	} {
+		if f != nil && number(f[1]) == v.major && number(f[2]) == v.minor {
+			v.patch = number(f[3])
+		}
 	}
 	return v
 }

@@ -163,6 +163,8 @@ type Limits struct {
 
 // Poll is how the namespace can be polled.
 type Poll struct {
+	// Known is false without a block node: then the kernel does not tell.
+	Known   bool `json:"known"`
 	Enabled bool `json:"enabled"`
 	// Count is -1 if sysfs does not show the queues.
 	Count int `json:"count"`
@@ -216,12 +218,12 @@ func (s *Source) detailController(dir string) *ControllerDetail {
 		c.sets(a)
 		if c.Namespaces, err = activeNamespaces(a); err != nil {
 			c.Namespaces = []uint32{}
-			c.Notes = append(c.Notes, "active namespaces: "+err.Error())
+			c.Notes = append(c.Notes, "active namespaces: "+Reason(err))
 		}
 		return nil
 	})
 	if err != nil {
-		c.Notes = append(c.Notes, "not asked: "+err.Error())
+		c.Notes = append(c.Notes, "the drive was not asked: "+Reason(err))
 	}
 	if len(c.Namespaces) == 0 {
 		list := s.List()
@@ -258,7 +260,7 @@ func (c *ControllerDetail) sets(a Asker) {
 	}
 	for _, combination := range combinations {
 		text := ""
-		for set := nvme.CommandSet(0); set < 64; set++ {
+		for set := range nvme.CommandSet(64) {
 			if combination.Has(set) {
 				if text != "" {
 					text += "+"
@@ -300,7 +302,7 @@ func (s *Source) describeNamespace(d *Device, node sysfs.Node) {
 	if n.Source == "identify" {
 		path := cmp.Or(n.Namespace.Generic, n.Namespace.Block)
 		if err := s.ask(path, func(a Asker) error { return n.fill(a) }); err != nil {
-			d.Notes = append(d.Notes, err.Error())
+			d.Notes = append(d.Notes, Reason(err))
 		}
 	}
 	s.settings(d, n)
@@ -317,7 +319,7 @@ func (s *Source) settings(d *Device, n *NamespaceDetail) {
 		n.Queue.IOStats, n.Queue.WriteCache = sysfs.Attr(pair.BlockDir, "queue/iostats"), sysfs.Attr(pair.BlockDir, "queue/write_cache")
 	}
 	p := s.FS.PollQueues(pair)
-	n.Poll = Poll{Enabled: p.Enabled, Count: len(p.Queues), Parameter: p.Parameter, CPUs: p.Queues}
+	n.Poll = Poll{Known: pair.BlockDir != "", Enabled: p.Enabled, Count: len(p.Queues), Parameter: p.Parameter, CPUs: p.Queues}
 	if p.Queues == nil {
 		n.Poll.CPUs = [][]int{}
 		if p.Enabled {
@@ -334,7 +336,7 @@ func (s *Source) settings(d *Device, n *NamespaceDetail) {
 	}
 	lim, err := s.Limits(pair.Generic)
 	if err != nil {
-		d.Notes = append(d.Notes, "limits of a command: "+err.Error())
+		d.Notes = append(d.Notes, "limits of a command: "+Reason(err))
 		return
 	}
 	n.Limits.Known = true
@@ -354,6 +356,9 @@ func (n *NamespaceDetail) fill(a Asker) error {
 		return err
 	}
 	ns := id.ns
+	if id.setDenied {
+		id.set, _ = n.sysfsCommandSet()
+	}
 	n.identifiers(id)
 	if id.set != nvme.SetNVM && id.set != nvme.SetZNS {
 		return nil

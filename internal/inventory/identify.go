@@ -1,6 +1,9 @@
 package inventory
 
 import (
+	"errors"
+	"syscall"
+
 	"github.com/nvmepass/nvmepass/nvme"
 )
 
@@ -11,7 +14,10 @@ type identity struct {
 	nvm  *nvme.IdentifyNVMNamespace // nil without extended LBA formats
 	// ids is nil if the drive, or the kernel, does not tell identifiers.
 	ids *nvme.NamespaceDescriptors
-	set nvme.CommandSet
+	// set is the command set. setDenied: the kernel let nobody ask for it,
+	// and NVM is a guess; a drive that does not tell has NVM alone.
+	set       nvme.CommandSet
+	setDenied bool
 	// layout is that of the format in use; layoutErr says why there is none.
 	layout    nvme.Layout
 	layoutErr error
@@ -38,6 +44,8 @@ func readNamespace(a Asker, nsid uint32) (*identity, error) {
 		if id.ids, err = nvme.DecodeNamespaceDescriptors(b); err == nil {
 			id.set = id.ids.CSI
 		}
+	} else {
+		id.setDenied = errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM)
 	}
 	if b, err = a.Identify(nvme.CNSNamespace, nvme.IdentifyOptions{NSID: nsid}); err != nil {
 		return nil, err

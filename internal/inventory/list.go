@@ -176,13 +176,13 @@ func (s *Source) nodes() []Namespace {
 			n.Block, n.BlockDir, n.NSID = disks[i].Node, disks[i].Dir, disks[i].NSID
 		}
 		if err != nil {
-			n.Notes = append(n.Notes, "not asked: "+err.Error())
+			n.Notes = append(n.Notes, "the drive was not asked: "+Reason(err))
 		}
 		out = append(out, n)
 	}
 	for i, d := range disks {
 		if !taken[i] {
-			out = append(out, Namespace{NSID: d.NSID, Block: d.Node, BlockDir: d.Dir, Notes: []string{"there is no generic node: it needs Linux 5.13"}})
+			out = append(out, Namespace{NSID: d.NSID, Block: d.Node, BlockDir: d.Dir, Notes: []string{"there is no generic node, which needs Linux 5.13"}})
 		}
 	}
 	return out
@@ -237,7 +237,7 @@ func (s *Source) identify(n *Namespace) {
 		n.Source = "identify"
 		return
 	}
-	if note := "not asked: " + err.Error(); !slices.Contains(n.Notes, note) {
+	if note := "the drive was not asked: " + Reason(err); !slices.Contains(n.Notes, note) {
 		n.Notes = append(n.Notes, note)
 	}
 	n.fromSysfs()
@@ -248,6 +248,12 @@ func (n *Namespace) learn(a Asker) error {
 	id, err := readNamespace(a, n.NSID)
 	if err != nil {
 		return err
+	}
+	if id.setDenied {
+		set, known := n.sysfsCommandSet()
+		if id.set = set; !known {
+			n.Notes = append(n.Notes, "the command set is not known, since only CAP_SYS_ADMIN may ask for it; it is taken for NVM")
+		}
 	}
 	n.CommandSet = id.set.String()
 	n.Blocks = id.ns.NSZE
@@ -282,6 +288,9 @@ func (n *Namespace) fromSysfs() {
 	if size, ok := sysfs.AttrInt(n.BlockDir, "size"); ok && size >= 0 {
 		n.SizeBytes = uint64(size) * sector
 	}
+	if n.SizeBytes == 0 {
+		n.Notes = append(n.Notes, "the block layer cannot use the namespace's format, and does not show its size")
+	}
 	q := sysfs.Pair{BlockDir: n.BlockDir}.Limits()
 	n.Format.DataBytes = uint32(q.LogicalBlockSize)
 	if q.LogicalBlockSize > 0 {
@@ -293,11 +302,25 @@ func (n *Namespace) fromSysfs() {
 			n.Format.Metadata = "none"
 		}
 	}
-	if csi, ok := sysfs.AttrInt(n.BlockDir, "csi"); ok && csi >= 0 && csi < int64(nvme.SetAdmin) { // since Linux 6.8
-		n.CommandSet = nvme.CommandSet(csi).String()
-	} else if q.Zoned {
-		n.CommandSet = nvme.SetZNS.String()
+	if set, known := n.sysfsCommandSet(); known {
+		n.CommandSet = set.String()
 	}
+}
+
+// sysfsCommandSet is the command set as sysfs tells it of block nodes: by name
+// since Linux 6.8; before that a block node that is not zoned has NVM, since
+// the block layer takes no others.
+func (n *Namespace) sysfsCommandSet() (set nvme.CommandSet, known bool) {
+	if n.BlockDir == "" {
+		return nvme.SetNVM, false
+	}
+	if csi, ok := sysfs.AttrInt(n.BlockDir, "csi"); ok && csi >= 0 && csi < int64(nvme.SetAdmin) {
+		return nvme.CommandSet(csi), true
+	}
+	if (sysfs.Pair{BlockDir: n.BlockDir}).Limits().Zoned {
+		return nvme.SetZNS, true
+	}
+	return nvme.SetNVM, sysfs.Attr(n.BlockDir, "queue/zoned") == "none"
 }
 
 // attach asks each controller for its active namespaces, some of which may have
@@ -306,7 +329,7 @@ func (s *Source) attach(l *List) {
 	for i := range l.Controllers {
 		c := &l.Controllers[i]
 		if err := s.ask(c.Node, func(a Asker) error { return s.attachTo(a, l, c) }); err != nil {
-			c.Notes = append(c.Notes, "only namespaces with a node are listed: "+err.Error())
+			c.Notes = append(c.Notes, "only namespaces with a node are listed: "+Reason(err))
 		}
 	}
 }

@@ -36,7 +36,7 @@ func rightsOf(path string) Rights {
 		r.Mode, r.UID, r.GID = lsMode(st.Mode), st.UID, st.GID
 	}
 	if err := sys.CanOpen(path); err != nil {
-		r.Reason = sysfs.OpenError(path, err).Error()
+		r.Reason = Reason(sysfs.OpenError(path, err))
 		return r
 	}
 	r.Read = true

@@ -46,7 +46,7 @@ func System() *Source {
 }
 
 func limitsOf(generic string) (passthru.Limits, error) {
-	d, err := passthru.Open(generic, nil)
+	d, err := passthru.Open(generic, &passthru.Config{Depth: 1, AllowIoctl: true})
 	if err != nil {
 		return passthru.Limits{}, err
 	}
@@ -85,12 +85,22 @@ func (n *node) Identify(cns nvme.CNS, o nvme.IdentifyOptions) ([]byte, error) {
 		if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
 			err = fmt.Errorf("%w (without CAP_SYS_ADMIN the kernel lets nobody ask before Linux 6.2, and later only for Identify of a namespace or controller): run as root", err)
 		}
-		return nil, fmt.Errorf("identify (CNS %02xh) by %s: %w", uint8(cns), n.path, err)
+		return nil, fmt.Errorf("identify (CNS %02xh): %w", uint8(cns), err)
 	}
 	return data, nil
 }
 
 func (n *node) Close() error { return sys.Close(n.fd) }
+
+// Reason is an error in words that do not name the node, so that the same
+// reason for several nodes is the same text.
+func Reason(err error) string {
+	if n, ok := errors.AsType[*sysfs.NodeError](err); ok && n.Mode != 0 && errors.Is(n.Err, syscall.EACCES) {
+		return fmt.Sprintf("permission denied: mode %#o, owner %d and group %d of the node keep user %d from opening it: run as root, or give a group access by a udev rule, which nvmepass doctor shows",
+			n.Mode.Perm(), n.UID, n.GID, n.User)
+	}
+	return err.Error()
+}
 
 // ask opens a node, calls f and closes it.
 func (s *Source) ask(path string, f func(Asker) error) error {

@@ -40,7 +40,9 @@ func TestEverySwitchReachesTheQueue(t *testing.T) {
 
 func TestOpenNeedsDevices(t *testing.T) {
 	for _, p := range iosetup.AllPaths() {
-		_, err := Open(nil, Config{Path: p, Depth: 1})
-		require.ErrorContains(t, err, "device", p)
+		for _, split := range []bool{false, true} {
+			_, err := Open(nil, Config{Path: p, Depth: 1, AllowSplit: split})
+			require.ErrorContains(t, err, "device", p)
+		}
 	}
 }

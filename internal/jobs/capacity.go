@@ -64,15 +64,22 @@ func (h hardware) warnings(device string, polled bool, rings, depth int) (out []
 		}
 	}
 	if polled && h.polled > 0 && rings > h.polled {
-		out = append(out, fmt.Sprintf("%d jobs poll %s, which has %d poll queues: jobs that share a queue poll for each other's commands; boot with nvme.poll_queues=%d or use --numjobs",
-			rings, device, h.polled, rings))
+		out = append(out, fmt.Sprintf("%d jobs poll %s, which has %s: jobs that share a queue poll for each other's commands; boot with nvme.poll_queues=%d or use --numjobs",
+			rings, device, plural(h.polled, "poll queue"), rings))
 	}
 	switch {
 	case h.requests == 0 || queues == 0:
 	case depth > queues*h.requests:
-		out = append(out, fmt.Sprintf("%d commands in flight are asked of %s, whose %d queues hold %d each: the rest waits in the kernel; use a lower --qd", depth, device, queues, h.requests))
+		out = append(out, fmt.Sprintf("%d commands in flight are asked of %s, which has %s for %d each: the rest waits in the kernel; use a lower --qd", depth, device, plural(queues, "queue"), h.requests))
 	case rings > 0 && depth/rings > h.requests:
 		out = append(out, fmt.Sprintf("one job asks %d commands in flight of %s, and a queue holds %d: the rest waits in the kernel; use a lower --qd and more --numjobs", depth/rings, device, h.requests))
 	}
 	return out
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

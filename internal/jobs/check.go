@@ -6,6 +6,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/blockio"
+	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/workload"
 	"github.com/nvmepass/nvmepass/iopoll"
 	"github.com/nvmepass/nvmepass/nvme"
@@ -20,12 +21,20 @@ type Namespace interface {
 	Limits() passthru.Limits
 	Poll() iopoll.Support
 	CommandSet() nvme.CommandSet
+	Controller() *nvme.IdentifyController
 }
 
 // Check says whether a valid Config can run on its devices, in their order, and
 // chooses what it left open: the block size and the number of jobs. It does no
 // I/O.
 func Check(c *Config, devs []Namespace) error {
+	for i, d := range devs {
+		for k := range i {
+			if devs[k].Path() == d.Path() {
+				return &badflag.Error{Flag: "DEVICE", Problem: fmt.Sprintf("%s and %s are the same namespace", c.Devices[k], c.Devices[i]), Remedy: "give one of them; --numjobs makes several rings on it"}
+			}
+		}
+	}
 	chosen := false
 	for _, d := range devs {
 		unit := int(c.unit(d))
@@ -47,7 +56,7 @@ func Check(c *Config, devs []Namespace) error {
 			return &passthru.OpError{Op: "run on", Path: d.Path(), Err: err}
 		}
 	}
-	return nil
+	return checkOldPolling(c, devs, sys.KernelRelease())
 }
 
 // unit is the least block size of a device, as the path sees its blocks.

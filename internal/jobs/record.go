@@ -104,16 +104,6 @@ type DirectionFigures struct {
 	Latency        *latency.Summary `json:"latency"`
 }
 
-// FailedJobs counts the jobs that ended early.
-func (r *Result) FailedJobs() (n int) {
-	for i := range r.Jobs {
-		if r.Jobs[i].Error != "" {
-			n++
-		}
-	}
-	return n
-}
-
 // Decode reads a record, as nvmepass run -o json writes it.
 func Decode(rd io.Reader) (*Result, error) {
 	dec := json.NewDecoder(rd)

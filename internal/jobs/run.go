@@ -106,6 +106,9 @@ func prepare(ctx context.Context, c *Config, devs []*passthru.Device) (*crew, er
 		}
 		r.warnings = append(r.warnings, h.warnings(c.Devices[i], c.Path.Polled(), perDevice[i], depth)...)
 	}
+	if c.SharedRing && c.Size == 0 && slices.ContainsFunc(devs, func(d *passthru.Device) bool { return d.Limits().Blocks != devs[0].Limits().Blocks }) {
+		r.warnings = append(r.warnings, "the devices differ in size: a ring that they share reaches only as far as the smallest one does")
+	}
 	if c.RW == workload.Append {
 		return r, r.shareZones(ctx, devs)
 	}
@@ -213,11 +216,11 @@ func (r *crew) run(ctx context.Context) (*Result, error) {
 	res.Interrupted = r.lead(ctx, ended)
 	wg.Wait()
 	res.Finished = timestamp(time.Now())
-	return r.complete(res, ctx)
+	return r.complete(ctx, res)
 }
 
 // complete fills in what the jobs measured, and says what went wrong.
-func (r *crew) complete(res *Result, ctx context.Context) (*Result, error) {
+func (r *crew) complete(ctx context.Context, res *Result) (*Result, error) {
 	r.sum(res)
 	var errs []error
 	for i, j := range r.jobs {
@@ -246,16 +249,17 @@ func (r *crew) lead(ctx context.Context, ended <-chan *job) (interrupted bool) {
 	never := make(chan time.Time)
 	warm, over := (<-chan time.Time)(never), (<-chan time.Time)(never)
 	window := func() {
-		r.baseline(r.ctl.Measure())
+		number := r.ctl.Measure()
+		if r.cfg.Runtime > 0 {
+			over = time.After(r.cfg.Runtime)
+		}
+		r.baseline(number)
 		tick.Reset(r.opt.Interval)
 	}
 	if r.cfg.Warmup > 0 {
 		warm = time.After(r.cfg.Warmup)
 	} else {
 		window()
-	}
-	if r.cfg.Runtime > 0 {
-		over = time.After(r.cfg.Warmup + r.cfg.Runtime)
 	}
 	cancelled := ctx.Done()
 	for left := len(r.jobs); left > 0; {

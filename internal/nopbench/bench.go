@@ -76,7 +76,7 @@ func (b *Bench) Run(ctx context.Context, progress func(compare.Progress)) (*Resu
 	for i, c := range b.cells {
 		r.Cells = append(r.Cells, CellResult{Cell: c, Rounds: rounds[i]})
 	}
-	r.summarize()
+	r.Summarize()
 	return r, err
 }
 

@@ -77,6 +77,7 @@ func (c *CellResult) summarize() {
 		}
 		return compare.Float(1e9 / *r.IOPS)
 	})
+	c.TotalIOs = 0
 	for i := range c.Rounds {
 		if c.Rounds[i].Used() {
 			c.TotalIOs += c.Rounds[i].Sample.OK
@@ -84,7 +85,8 @@ func (c *CellResult) summarize() {
 	}
 }
 
-func (r *Result) summarize() {
+// Summarize derives from the rounds everything that follows from them.
+func (r *Result) Summarize() {
 	for i := range r.Cells {
 		r.Cells[i].summarize()
 	}

@@ -60,12 +60,13 @@ func (q *Queue) Depth() int { return q.ring.Slots() }
 // ReadBatch publishes a NOP in each slot. There is nothing to read: addresses
 // and length are not looked at.
 func (q *Queue) ReadBatch(slots []int, _ []uint64, _ uint32) error {
-	for _, slot := range slots {
-		if err := q.ring.Publish(slot); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := q.ring.PublishBatch(slots)
+	return err
+}
+
+// ReadTurn is ReadBatch, Submit and Take in one; see uringcmd.Ring.Turn.
+func (q *Queue) ReadTurn(slots []int, _ []uint64, _ uint32, wait int, t *uringcmd.Taken) error {
+	return q.ring.Turn(slots, nil, 0, wait, t)
 }
 
 // Submit sends everything published and waits; see uringcmd.Ring.Submit.

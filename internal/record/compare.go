@@ -21,9 +21,9 @@ func readCompare(doc []byte, r *Record) error {
 	return nil
 }
 
-// OfCompare is the view of a result that was not read from a file.
-func OfCompare(name string, res *compare.Result) (*Record, error) {
-	doc, err := json.Marshal(res)
+// Of is the view of a result of any command that was not read from a file.
+func Of(name string, result any) (*Record, error) {
+	doc, err := json.Marshal(result)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func publishedTable(c *compare.Config) *Published {
 
 func compareCell(c *compare.CellResult) Cell {
 	cell := Cell{
-		Key:      Key{Device: c.Device, Row: c.Depth.String(), Column: string(c.Path), Variant: c.Variant, Metric: IOPS},
-		Estimate: c.IOPS, Planned: len(c.Rounds), WithoutEffect: c.WithoutEffect,
+		Key:     Key{Device: c.Device, Row: c.Depth.String(), Column: string(c.Path), Variant: c.Variant, Metric: IOPS},
+		Planned: len(c.Rounds), WithoutEffect: c.WithoutEffect,
 		Ratio: c.RatioToBlock, Reference: string(iosetup.Block),
 		Costs: costs(c.SubmitPerCall, c.ReapPerCall, c.MeanInFlight, c.UserCPUNSPerIO, c.SystemCPUNSPerIO),
 	}
@@ -81,17 +81,21 @@ func compareCell(c *compare.CellResult) Cell {
 		}
 		cell.round(iops, round.Sample, round.Error, round.Interrupted)
 	}
-	cell.Spread = spread(cell.Rounds)
+	cell.estimate()
 	return cell
 }
 
-// spread is that of rounds, nil where they are too few.
-func spread(rounds []float64) *stats.Spread {
-	s, ok := stats.SpreadOf(rounds)
-	if !ok {
-		return nil
+// estimate derives the cell's figures from its rounds, whatever the record says
+// of them.
+func (c *Cell) estimate() {
+	c.Estimate, c.Spread = compare.Estimate{}, nil
+	if m, ok := stats.Median(c.Rounds); ok {
+		c.Median = &m
 	}
-	return &s
+	if s, ok := stats.SpreadOf(c.Rounds); ok {
+		iv := s.Interval()
+		c.Spread, c.CILow, c.CIHigh = &s, compare.Float(iv.Low), compare.Float(iv.High)
+	}
 }
 
 // round adds one round to a cell.

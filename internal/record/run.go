@@ -24,7 +24,7 @@ func readRun(doc []byte, r *Record) error {
 	if r.Interrupted {
 		r.StopReason = "from outside"
 	}
-	r.Title = fmt.Sprintf("%d B %s, rule %s, %d jobs, %v after %v warm-up, seed %d", c.BlockSize, c.RW, c.Rule, c.Jobs, c.Runtime, c.Warmup, c.Seed)
+	r.Title = fmt.Sprintf("%d B %s, rule %s, numjobs %d, %v after %v warm-up, seed %d", c.BlockSize, c.RW, c.Rule, c.Jobs, c.Runtime, c.Warmup, c.Seed)
 	r.environment(&res.Environment, c.Devices)
 	for i := range res.Devices {
 		r.Cells = append(r.Cells, runCell(res, res.Devices[i].Device, &res.Devices[i].Figures))

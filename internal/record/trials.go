@@ -24,8 +24,8 @@ func readNop(doc []byte, r *Record) error {
 	for i := range res.Cells {
 		c := &res.Cells[i]
 		cell := Cell{
-			Key:      Key{Row: c.Depth.String(), Column: string(c.Op), Variant: c.Variant, Metric: IOPS},
-			Estimate: c.IOPS, Ratio: c.RatioToBase, Reference: "as asked for", WithoutEffect: c.WithoutEffect, Costs: trialCosts(&c.Summary),
+			Key:   Key{Row: c.Depth.String(), Column: string(c.Op), Variant: c.Variant, Metric: IOPS},
+			Ratio: c.RatioToBase, Reference: "as asked for", WithoutEffect: c.WithoutEffect, Costs: trialCosts(&c.Summary),
 		}
 		cell.trials(c.Rounds, func(r *trial.Round) *float64 { return r.IOPS })
 		r.Cells = append(r.Cells, cell)
@@ -55,8 +55,8 @@ func readSweep(doc []byte, r *Record) error {
 	for i := range res.Cells {
 		c := &res.Cells[i]
 		cell := Cell{
-			Key:      Key{Device: res.Config.Device, Row: units.FormatSize(int64(c.BlockSize)), Column: string(c.Path), Metric: BytesPerSecond},
-			Estimate: c.BytesPerSecond, X: float64(c.BlockSize), Costs: append(trialCosts(&c.Summary), Cost{"commands/read", new(float64(c.Commands))}),
+			Key: Key{Device: res.Config.Device, Row: units.FormatSize(int64(c.BlockSize)), Column: string(c.Path), Metric: BytesPerSecond},
+			X:   float64(c.BlockSize), Costs: append(trialCosts(&c.Summary), Cost{"commands/read", new(float64(c.Commands))}),
 		}
 		cell.trials(c.Rounds, func(r *trial.Round) *float64 { return r.BytesPerSecond })
 		if c.NotRun != "" {
@@ -94,5 +94,5 @@ func (c *Cell) trials(rounds []trial.Round, value func(*trial.Round) *float64) {
 	for i := range rounds {
 		c.round(value(&rounds[i]), rounds[i].Sample, rounds[i].Error, rounds[i].Interrupted)
 	}
-	c.Spread = spread(c.Rounds)
+	c.estimate()
 }

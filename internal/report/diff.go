@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/diff"
+	"github.com/nvmepass/nvmepass/internal/jobs"
 	"github.com/nvmepass/nvmepass/internal/record"
 )
 
@@ -53,16 +55,16 @@ func (t *diffText) head() {
 // differences lists settings, refused ones with an exclamation mark.
 func (t *diffText) differences() {
 	for _, d := range []struct {
-		title string
-		list  []diff.Difference
+		title, verb string
+		list        []diff.Difference
 	}{
-		{"Environment", t.r.Environment}, {"Configuration", t.r.Config}, {"Effective settings", t.r.Effective},
+		{"Environment", "differs", t.r.Environment}, {"Configuration", "differs", t.r.Config}, {"Effective settings", "differ", t.r.Effective},
 	} {
 		if len(d.list) == 0 {
 			t.section(d.title + ": no difference")
 			continue
 		}
-		t.section(d.title + " differs: old -> new")
+		t.section(d.title + " " + d.verb + ": old -> new")
 		for _, x := range d.list {
 			mark := ""
 			if x.Refused {
@@ -97,7 +99,7 @@ func diffGroups(r *diff.Result) []diffGroup {
 
 func (t *diffText) group(g diffGroup) {
 	unit, per := record.Unit(g.metric)
-	title := fmt.Sprintf("%s%s: change with its 95 %% interval; same: the interval lies within +-%s", unit, emulated(t.r.Old.Emulated || t.r.New.Emulated), percent(t.r.Margin, false))
+	title := fmt.Sprintf("%s%s, geometric means; change with its 95 %% interval; same: within +-%s", unit, emulated(t.r.Old.Emulated || t.r.New.Emulated), percent(t.r.Margin, false))
 	if g.device != "" {
 		title = ascii(g.device) + ", " + title
 	}
@@ -117,7 +119,7 @@ func (t *diffText) group(g diffGroup) {
 		if variants {
 			row = append(row, ascii(c.Variant))
 		}
-		tab.add(append(row, scaled(c.Old.Median, per), scaled(c.New.Median, per), percentOf(c.Change), percentOf(c.CILow), percentOf(c.CIHigh),
+		tab.add(append(row, scaled(c.Old.Mean, per), scaled(c.New.Mean, per), percentOf(c.Change), percentOf(c.CILow), percentOf(c.CIHigh),
 			fmt.Sprintf("%d/%d", c.Old.Rounds, c.New.Rounds), diffVerdict(c))...)
 	}
 	tab.write(&t.b)
@@ -143,7 +145,10 @@ func percent(v float64, signed bool) string {
 	if math.Abs(v) >= 0.9995 {
 		digits = 0
 	}
-	s := strconv.FormatFloat(100*v, 'f', digits, 64) + "%"
+	s := strings.TrimPrefix(strconv.FormatFloat(100*v, 'f', digits, 64), "-") + "%"
+	if v < 0 && strings.Trim(s, "0.%") != "" {
+		s = "-" + s
+	}
 	switch {
 	case v > 9.995:
 		return ">+999%"
@@ -195,14 +200,21 @@ func (t *diffText) foot() {
 		chance = chance || byChance(c)
 	}
 	if most > 0 {
-		t.line(fmt.Sprintf("too noisy: needs about as many rounds in each run as stand in brackets to see a change of %s; record both with --rounds %s, or longer rounds",
-			percent(t.r.VisibleChange, false), needed(most)))
+		rounds, remedy := "rounds", "--rounds "+needed(most)+", or longer rounds"
+		switch {
+		case t.r.Old.Schema == jobs.Schema:
+			rounds, remedy = "seconds", "--runtime "+needed(most) // a run's rounds are its seconds
+		case most > compare.MaxRounds:
+			remedy = "longer rounds, which scatter less, or on a quieter machine"
+		}
+		t.line(fmt.Sprintf("too noisy: needs about as many %s in each run as stand in brackets to see a change of %s; record both with %s",
+			rounds, percent(t.r.VisibleChange, false), remedy))
 	}
 	if few {
 		t.line("too noisy (3): there is no interval from fewer than 3 rounds in each run")
 	}
 	if chance {
-		t.line(fmt.Sprintf("* by itself its interval excludes no change, but among %s such a one comes by chance", plural(len(t.r.Cells), "cell")))
+		t.line(fmt.Sprintf("* by itself its interval excludes no change, but among %s such a one may come by chance", plural(len(t.r.Cells), "cell")))
 	}
 	for _, only := range []struct {
 		name  string
@@ -263,7 +275,7 @@ func DiffCSV(w io.Writer, r *diff.Result) error {
 		}
 		rows = append(rows, []string{
 			c.Device, c.Row, c.Column, c.Variant, c.Metric, strconv.FormatBool(r.Old.Emulated || r.New.Emulated),
-			csvFloat(c.Old.Median), strconv.Itoa(c.Old.Rounds), csvFloat(c.New.Median), strconv.Itoa(c.New.Rounds),
+			csvFloat(c.Old.Mean), strconv.Itoa(c.Old.Rounds), csvFloat(c.New.Mean), strconv.Itoa(c.New.Rounds),
 			csvFloat(c.Change), csvFloat(c.CILow), csvFloat(c.CIHigh), csvFloat(c.P), csvFloat(c.PAdjusted), string(c.Verdict), needed,
 		})
 	}

@@ -87,7 +87,8 @@ func findingText(s *sheet, f *findings) {
 	}
 	wrap(&s.b, fixedSpace+fixedSpace+ascii(head), sheetWidth, 4)
 	sub := sheet{keys: 9}
-	sub.row("  found", f.Found+" ("+f.Source+")")
+	sub.row("  found", f.Found)
+	sub.row("  source", f.Source)
 	if f.Why != "" {
 		sub.row("  why", f.Why)
 	}

@@ -3,15 +3,17 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nvmepass/nvmepass/internal/inventory"
 )
 
-// Info writes all that is to be known of devices, but for those with an error, which is the caller's to tell.
+// Info writes all that is to be known of devices, each controller once. Those with an error are the caller's to tell.
 func Info(w io.Writer, info *inventory.Info) error {
 	s := sheet{keys: 22}
+	var told []string // controllers that several devices share
 	for i := range info.Devices {
 		d := &info.Devices[i]
 		if d.Error != "" {
@@ -20,7 +22,8 @@ func Info(w io.Writer, info *inventory.Info) error {
 		if d.Namespace != nil {
 			infoNamespace(&s, d)
 		}
-		if d.Controller != nil {
+		if c := d.Controller; c != nil && !slices.Contains(told, c.Name) {
+			told = append(told, c.Name)
 			infoController(&s, d.Controller)
 		}
 		for _, note := range d.Notes {
@@ -57,8 +60,8 @@ func infoNamespace(s *sheet, d *inventory.Device) {
 	infoLimits(s, n)
 	infoPoll(s, &n.Poll)
 	if z := n.Zones; z != nil {
-		s.rowf("zones", "%d of %d blocks; open at most %s, active at most %s; append at most %s; descriptor extension %d B",
-			z.Count, z.SizeBlocks, orNone(uint64(z.MaxOpen)), orNone(uint64(z.MaxActive)), orElse(z.AppendBytes, "a transfer's limit"), z.ExtensionBytes)
+		s.rowf("zones", "%d of %d blocks; open zones: %s; active zones: %s; append: %s; descriptor extension: %d B",
+			z.Count, z.SizeBlocks, atMost(uint64(z.MaxOpen), ""), atMost(uint64(z.MaxActive), ""), atMost(z.AppendBytes, " B"), z.ExtensionBytes)
 	}
 	if n.Source == "identify" {
 		infoSizes(s, n)
@@ -151,10 +154,7 @@ func protectionText(f inventory.Format) string {
 func infoLimits(s *sheet, n *inventory.NamespaceDetail) {
 	l := n.Limits
 	if l.Known {
-		text := fmt.Sprintf("%s, %d blocks", orNone(l.MaxTransferBytes), l.MaxBlocks)
-		if l.MaxTransferBytes != 0 {
-			text = fmt.Sprintf("%s, %d blocks", byteSize(l.MaxTransferBytes), l.MaxBlocks)
-		}
+		text := fmt.Sprintf("%s, %d blocks", sizeOrNone(l.MaxTransferBytes), l.MaxBlocks)
 		if l.MaxSeparateMDBytes != 0 {
 			text += fmt.Sprintf("; separate metadata %s", byteSize(l.MaxSeparateMDBytes))
 		}
@@ -174,6 +174,8 @@ func infoPoll(s *sheet, p *inventory.Poll) {
 		parameter = strconv.Itoa(p.Parameter)
 	}
 	switch {
+	case !p.Known:
+		s.rowf("poll queues", "not known, since there is no block node (nvme.poll_queues %s)", parameter)
 	case !p.Enabled:
 		s.rowf("poll queues", "none (nvme.poll_queues %s): nvmepass doctor says how to get them", parameter)
 	case p.Count < 0:
@@ -267,13 +269,12 @@ func infoController(s *sheet, c *inventory.ControllerDetail) {
 	}
 }
 
-func orNone(n uint64) string { return orElse(n, "no limit") }
-
-func orElse(n uint64, other string) string {
+// atMost is a limit, of which 0 means that there is none of its own.
+func atMost(n uint64, unit string) string {
 	if n == 0 {
-		return other
+		return "no limit"
 	}
-	return strconv.FormatUint(n, 10)
+	return fmt.Sprintf("at most %d%s", n, unit)
 }
 
 func sizeOrNone(n uint64) string {

@@ -20,7 +20,7 @@ func List(w io.Writer, l *inventory.List) error {
 		return err
 	}
 	var why reasons
-	namespaces := table{left: 10}
+	namespaces := table{left: 11}
 	namespaces.add("GENERIC", "BLOCK", "NSID", "MODEL", "SERIAL", "FIRMWARE", "SIZE", "FORMAT", "METADATA", "TRANSPORT", "")
 	for i := range l.Namespaces {
 		n := &l.Namespaces[i]
@@ -57,7 +57,7 @@ func List(w io.Writer, l *inventory.List) error {
 		paths.write(&b)
 		b.WriteString("\n")
 	}
-	controllers := table{left: 9}
+	controllers := table{left: 10}
 	controllers.add("CONTROLLER", "MODEL", "SERIAL", "FIRMWARE", "TRANSPORT", "STATE", "SUBSYSTEM", "NUMA", "NAMESPACES", "")
 	for i := range l.Controllers {
 		c := &l.Controllers[i]

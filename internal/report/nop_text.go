@@ -10,6 +10,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/nopbench"
+	"github.com/nvmepass/nvmepass/internal/stats"
 	"github.com/nvmepass/nvmepass/internal/trial"
 )
 
@@ -56,8 +57,12 @@ type nopText struct {
 	r *nopbench.Result
 }
 
+// cellLabel is the row, or the variant, whose settings are those of all rows.
 func cellLabel(c *nopbench.CellResult) string {
-	return strings.TrimSpace(c.Depth.String() + " " + c.Variant)
+	if c.Variant != "" {
+		return c.Variant
+	}
+	return c.Depth.String()
 }
 
 // nopRequested writes the switches that mean something to the operation.
@@ -209,11 +214,11 @@ func three(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 // verdictText says which of two runs was faster, as far as the rounds can tell.
 func verdictText(r *compare.Ratio) string {
 	switch r.Verdict {
-	case "same":
+	case stats.VerdictSame:
 		return "same: the interval contains 1"
-	case "higher":
+	case stats.VerdictHigher:
 		return "faster than then"
-	case "lower":
+	case stats.VerdictLower:
 		return "slower than then"
 	}
 	return "unknown: fewer than 3 rounds"

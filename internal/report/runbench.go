@@ -12,13 +12,16 @@ import (
 // RunBench writes a run as lines of the Go benchmark format, which benchstat and
 // golang.org/x/perf/benchfmt read: configuration, units, and a line for each
 // device and, of several, for the total. Append the output of several runs to one
-// file to compare files. The iteration count is the number of commands that ended
-// well.
+// file to compare files; results of two kernels with benchstat -col kernel, since
+// benchstat keeps what differs in configuration apart. The iteration count is the
+// number of commands that ended well.
 func RunBench(w io.Writer, r *jobs.Result) error {
 	var b strings.Builder
 	c, e := &r.Config, &r.Environment
+	// Not configuration: another version of the tool is no other case.
+	fmt.Fprintf(&b, "# nvmepass %s, %s\n", ascii(r.ToolVersion), r.Started.Format("2006-01-02 15:04:05 MST"))
 	for _, kv := range [][2]string{
-		{"tool", "nvmepass " + r.ToolVersion}, {"kernel", e.Kernel}, {"cpu", e.CPUModel}, {"emulated", strconv.FormatBool(e.Emulated)},
+		{"kernel", e.Kernel}, {"cpu", e.CPUModel}, {"emulated", strconv.FormatBool(e.Emulated)},
 		{"batch-rule", string(c.Rule)}, {"numjobs", strconv.Itoa(c.Jobs)}, {"interrupted", strconv.FormatBool(r.Interrupted)},
 	} {
 		if kv[1] != "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,10 +102,8 @@ func fioJob(r *jobs.Result, i int) map[string]any {
 
 func settingsOf(r *jobs.Result, device string) any {
 	for i := range r.Jobs {
-		for _, d := range r.Jobs[i].Devices {
-			if d == device {
-				return r.Jobs[i].Settings
-			}
+		if slices.Contains(r.Jobs[i].Devices, device) {
+			return r.Jobs[i].Settings
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func healthOf(s *sheet, h *inventory.Health) {
 	s.rowf("drive", "%s, serial %s, firmware %s", h.Model, h.Serial, h.Firmware)
 	s.row("critical warnings", log.CriticalWarning.String())
 	if log.EnduranceGroupWarning != 0 {
-		s.rowf("endurance group warnings", "0x%02x", log.EnduranceGroupWarning)
+		s.rowf("endurance groups", "0x%02x", log.EnduranceGroupWarning)
 	}
 	s.row("temperature", temperatureText(h))
 	var sensors []string

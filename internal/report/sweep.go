@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,7 @@ func SweepCSV(w io.Writer, r *sweep.Result) error {
 			rows = append(rows, append(row, make([]string, len(roundHeader))...))
 		}
 		for j := range c.Rounds {
-			rows = append(rows, append(row[:len(row):len(row)], roundRow(&c.Rounds[j])...))
+			rows = append(rows, append(slices.Clip(row), roundRow(&c.Rounds[j])...))
 		}
 	}
 	var b strings.Builder

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/iosetup"
+	"github.com/nvmepass/nvmepass/internal/stats"
 	"github.com/nvmepass/nvmepass/internal/sweep"
 	"github.com/nvmepass/nvmepass/internal/trial"
 	"github.com/nvmepass/nvmepass/internal/units"
@@ -107,7 +108,7 @@ func (t *sweepText) limits() {
 	}
 	t.line(s)
 	if first := t.r.FirstAbove(); first != 0 {
-		t.line(fmt.Sprintf("> marks the sizes, from %s on, that one command does not carry", size(first)))
+		t.line(fmt.Sprintf("> marks the sizes, from %s on, that one command does not carry; cmds: how many commands a read on the block node takes at least", size(first)))
 	}
 }
 
@@ -122,7 +123,7 @@ func (t *sweepText) row(n int) string {
 // matrix writes one table of sizes and paths.
 func (t *sweepText) matrix(field func(*sweep.CellResult) string) {
 	tab := table{left: 1}
-	header := []string{"  bs", "commands"}
+	header := []string{"  bs", "cmds"}
 	for _, p := range t.r.Config.Paths {
 		header = append(header, ascii(string(p)))
 	}
@@ -209,8 +210,8 @@ func (t *sweepText) intervals() {
 	if !t.has(func(c *sweep.CellResult) bool { return c.BytesPerSecond.CILow != nil }) {
 		return
 	}
-	t.section("95 % interval" + t.mark() + ", MiB/s")
-	t.matrix(func(c *sweep.CellResult) string { return interval(c.BytesPerSecond, mib) })
+	t.section("95 % interval" + t.mark() + ", +- of the median")
+	t.matrix(func(c *sweep.CellResult) string { return halfWidth(c.BytesPerSecond) })
 }
 
 func (t *sweepText) iops() {
@@ -269,7 +270,7 @@ func (t *sweepText) recorded(b SweepBaseline) {
 		return
 	}
 	old := b.Record
-	t.section(fmt.Sprintf("Ratio%s to %s%s, recorded %s (%s, QD %d, %s, kernel %s): not paired, +- its 95 %% interval (Welch); same: the interval contains 1.00", t.mark(),
+	t.section(fmt.Sprintf("Ratio%s to %s%s, recorded %s (%s, QD %d, %s, kernel %s): not paired, +- its 95 %% interval (Welch); same: the interval contains 1", t.mark(),
 		ascii(b.Name), emulated(old.Environment.Emulated), old.Started.Format("2006-01-02 15:04:05 MST"), ascii(old.Config.Device), old.Config.QD,
 		strings.Join(schedule(&old.Config.Settings), ", "), orUnknown(old.Environment.Kernel)))
 	t.matrix(func(c *sweep.CellResult) string {
@@ -277,8 +278,17 @@ func (t *sweepText) recorded(b SweepBaseline) {
 		if was == nil {
 			return "-"
 		}
-		return ratioText(trial.Unpaired(c.Rounds, was.Rounds))
+		return shortRatio(trial.Unpaired(c.Rounds, was.Rounds))
 	})
+}
+
+// shortRatio is ratioText without the value of what is the same, so that six
+// paths fit a line.
+func shortRatio(r *compare.Ratio) string {
+	if r != nil && r.Verdict == stats.VerdictSame {
+		return "same +-" + halfWidth(r.Estimate)
+	}
+	return ratioText(r)
 }
 
 // driveLine says what drive the figures are of.

@@ -130,20 +130,17 @@ func (c Change) P() float64 {
 // at least MinSamples and at most limit.
 func (c Change) RoundsToSee(change, level, power float64, limit int) int {
 	goal := math.Log1p(change)
-	enough := func(n int) bool {
-		df := float64(2*n - 2)
-		return (tQuantile(1-level/2, df)+tQuantile(power, df))*math.Sqrt((c.Variance+c.VarianceBase)/float64(n)) <= goal
+	needed := func(df float64) float64 {
+		factor := (tQuantile(1-level/2, df) + tQuantile(power, df)) / goal
+		return (c.Variance + c.VarianceBase) * factor * factor
 	}
-	// The need falls as n rises, so that the least n can be searched for.
-	low, high := MinSamples, limit
-	for low < high {
-		if mid := (low + high) / 2; enough(mid) {
-			high = mid
-		} else {
-			low = mid + 1
-		}
+	// What a normal distribution needs is a little too little.
+	const normal = 1e9
+	n := int(min(max(needed(normal), MinSamples), float64(limit)))
+	for n < limit && float64(n) < needed(float64(2*n-2)) {
+		n++
 	}
-	return low
+	return n
 }
 
 // Holm adjusts the probabilities of several tests by Holm's method, in their

@@ -57,5 +57,5 @@ func (r *Result) cause(best, c *CellResult) string {
 	case c.Commands > best.Commands:
 		return fmt.Sprintf("more commands for each read, %d after %d", c.Commands, best.Commands)
 	}
-	return "not the transfer limit: both sizes fit one command; look at the drive, its link and the machine's memory"
+	return fmt.Sprintf("not the transfer limit, since reads of both sizes take as many commands (%d); look at the drive, its link and the machine's memory", c.Commands)
 }

@@ -66,6 +66,9 @@ func attribute(dir, name string) uint64 {
 // MaySplit tells whether the block layer may split a read of n bytes at a
 // multiple of n.
 func (l *Limits) MaySplit(n int) bool {
+	if n <= 0 {
+		return false
+	}
 	return l.Unsplit > 0 && uint64(n) > l.Unsplit || l.Chunk > 0 && l.Chunk%uint64(n) != 0
 }
 

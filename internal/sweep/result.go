@@ -80,10 +80,11 @@ func (r *Result) FirstAbove() int {
 	return 0
 }
 
-func (r *Result) summarize() {
+// Summarize derives from the rounds everything that follows from them.
+func (r *Result) Summarize() {
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		c.Summary = trial.Summarize(c.Rounds)
+		c.Summary, c.Cliff = trial.Summarize(c.Rounds), nil
 		c.BytesPerSecond = trial.Estimate(c.Rounds, func(r *trial.Round) *float64 { return r.BytesPerSecond })
 	}
 	for _, p := range r.Config.Paths {

@@ -37,7 +37,7 @@ func resultOf(p Path, sizes []int, rows ...[]trial.Round) *Result {
 	for i, size := range sizes {
 		r.Cells = append(r.Cells, CellResult{Cell: Cell{size, p}, Commands: r.Limits.Pieces(size), Rounds: rows[i]})
 	}
-	r.summarize()
+	r.Summarize()
 	return r
 }
 

@@ -110,7 +110,7 @@ func (s *Set) Run(ctx context.Context, progress func(compare.Progress)) (*Result
 	for i := range r.Cells {
 		r.Cells[i].Rounds = rounds[i]
 	}
-	r.summarize()
+	r.Summarize()
 	return r, err
 }
 

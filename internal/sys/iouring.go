@@ -22,9 +22,10 @@ func IOURingSetup(entries uint32, p *uapi.Params) (fd int, err error) {
 // calling thread keeps its P. Use it where the call is short or spins anyway.
 // A signal (also the runtime's own SIGURG) ends a wait with EINTR, or with the
 // number submitted.
-func IOURingEnter(fd, toSubmit, minComplete, flags uint32) (int, syscall.Errno) {
-	r, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(fd), uintptr(toSubmit), uintptr(minComplete), uintptr(flags), 0, 0)
-	return int(r), errno
+func IOURingEnter(fd, toSubmit, minComplete, flags uint32) (submitted uintptr, errno syscall.Errno) {
+	// Not unix.RawSyscall6, which is one more call on the way.
+	submitted, _, errno = syscall.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(fd), uintptr(toSubmit), uintptr(minComplete), uintptr(flags), 0, 0)
+	return
 }
 
 // IOURingEnterBlocking is io_uring_enter(2) that lets the scheduler run other

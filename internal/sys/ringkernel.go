@@ -40,7 +40,8 @@ func (Linux) Enter(fd, toSubmit, minComplete, flags uint32, blocking bool) (int,
 	if blocking {
 		return IOURingEnterBlocking(fd, toSubmit, minComplete, flags)
 	}
-	return IOURingEnter(fd, toSubmit, minComplete, flags)
+	n, errno := IOURingEnter(fd, toSubmit, minComplete, flags)
+	return int(n), errno
 }
 
 // Register is io_uring_register(2).

@@ -24,6 +24,9 @@ const maxHolders = 1000
 // mounts and swap on it or on what stands on it. proc is where procfs is
 // mounted.
 func (f FS) Uses(dir, proc string) []Use {
+	if dir == "" {
+		return nil
+	}
 	s := &stack{fs: f}
 	s.add(dir)
 	uses := s.uses

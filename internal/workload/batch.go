@@ -148,11 +148,11 @@ func (r *runner) takeDetailed(done []uringcmd.Completion) {
 	}
 	for i := range done {
 		c := &done[i]
-		switch before := r.total; {
-		case c.Res == r.okRes:
+		if c.Res == r.okRes {
 			r.total.OK++
 			d.took(c.Slot, now)
-		default:
+		} else {
+			before := r.total
 			r.fail(*c)
 			if r.total.OK != before.OK {
 				d.took(c.Slot, now)

@@ -209,6 +209,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 func (r *runner) loop() (*Result, error) {
 	var start, stop snapshot
 	seen := uint32(warmingUp)
+	reader := r.reader()
 	for {
 		word := r.ctl.word.Load()
 		if word != seen {
@@ -224,7 +225,11 @@ func (r *runner) loop() (*Result, error) {
 		if r.fatal != nil || r.left == 0 {
 			break
 		}
-		r.turn()
+		if reader != nil {
+			r.turnReads(reader, seen)
+		} else {
+			r.turn()
+		}
 	}
 	byCount := r.left == 0 && r.fatal == nil
 	if !byCount {
