@@ -72,6 +72,9 @@ func (c Config) check() (Config, error) {
 	if c.Depth < c.Workers || c.Depth > MaxDepth-c.Workers {
 		return c, fmt.Errorf("Config.Depth %d: need %d to %d, at least one for each worker, or 0 for %d", c.Depth, c.Workers, MaxDepth-c.Workers, DefaultDepth)
 	}
+	if err := checkWorkers(&c); err != nil {
+		return c, err
+	}
 	if c.BufferSize < 0 {
 		return c, fmt.Errorf("Config.BufferSize %d is negative: use 0 for the default", c.BufferSize)
 	}

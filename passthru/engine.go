@@ -251,7 +251,7 @@ func (e *engine) start(i int) {
 		s.cmd.TimeoutMS = e.timeout
 	}
 	s.state.Store(slotBusy)
-	if e.ioctl != nil {
+	if e.ioctl != nil || s.worker.q.onlyData && s.cmd.DataLen == 0 && e.dev != nil {
 		go e.byIoctl(i)
 		return
 	}

@@ -33,7 +33,9 @@ type QueueConfig struct {
 	// of the layout's unit. 0 is one logical block.
 	BufferSize int
 	// Poll polls for completions. NewQueue fails with iopoll.ErrNoPollQueues
-	// if the drive has no queue for that.
+	// if the drive has no queue for that. Before Linux 6.6, a polled queue
+	// refuses commands without data, and only one may poll a drive at a time:
+	// such kernels can crash otherwise.
 	Poll bool
 	// PlainBuffers, PlainFile and PlainRing do without registered buffers,
 	// file and ring descriptor.
@@ -85,6 +87,7 @@ type Queue struct {
 	blocks    uint64 // in the smallest namespace
 	perBuffer uint32 // blocks in one buffer
 	vectored  bool   // reads and writes carry an iovec
+	onlyData bool // see pollsAnything
 	// alike counts the slots that hold one kind, the only one if all do.
 	alike struct {
 		kind  uint64
@@ -197,7 +200,7 @@ func (d *Device) newQueue(cfg *QueueConfig, devs []*Device) (*Queue, error) {
 	}
 	q := &Queue{
 		dev: d, devs: devs, host: host, blocks: blockCount, perBuffer: uint32(blocks), built: make([]uint64, cfg.Depth), vectored: cfg.Vectored,
-		late: cfg.Linear || host.MetadataLen(1) > 0,
+		late: cfg.Linear || host.MetadataLen(1) > 0, onlyData: cfg.Poll && !pollsAnything(running()),
 		options: nvme.IOOptions{
 			PRACT:  d.layout.PI != nvme.PINone && host.PI == nvme.PINone,
 			Limits: nvme.Limits{MaxTransfer: d.limits.MaxTransfer},

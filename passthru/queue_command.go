@@ -30,6 +30,9 @@ func (q *Queue) Do(slot int, cmd nvme.Command) error {
 	if err := nvme.Check(&cmd, q.dev.layout, q.dev.checks()); err != nil {
 		return err
 	}
+	if err := q.checkPolled(&cmd); err != nil {
+		return err
+	}
 	return q.send(slot, &cmd, 0, 0)
 }
 
