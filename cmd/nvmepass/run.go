@@ -158,7 +158,14 @@ func (f *runFlags) print(res *jobs.Result, stdout io.Writer) error {
 	render := map[string]func(io.Writer, *jobs.Result) error{
 		"text": report.RunText, "json": report.RunJSON, "csv": report.RunCSV, "bench": report.RunBench, "fio": report.RunFio,
 	}[f.output]
-	return render(stdout, res)
+	if err := render(stdout, res); err != nil || f.baseline == "" {
+		return err
+	}
+	p, err := jobs.Baseline(f.baseline)
+	if err != nil {
+		return err
+	}
+	return report.RunBaseline(stdout, res, p)
 }
 
 // runVerdict is the error that the process ends with once the result is

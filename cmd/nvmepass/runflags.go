@@ -23,6 +23,7 @@ type runFlags struct {
 	allowWrite     bool
 	force          bool
 	output, save   string
+	baseline       string
 	progress       string
 	lab            bool
 	allDevices     bool // hidden: without DEVICE, take every namespace
@@ -62,6 +63,7 @@ func (f *runFlags) add(fl *pflag.FlagSet) {
 	f.modeFlags.add(fl)
 	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json, csv, bench (for benchstat) or fio (fio's JSON)")
 	fl.StringVar(&f.save, "save", "", "write the JSON record to this file as well")
+	fl.StringVar(&f.baseline, "baseline", "", "show published figures beside: series-2021 (one drive, polled) or series-2021b (two drives, depth 1)")
 	fl.StringVar(&f.progress, "progress", "auto", "lines on standard error, one per second: auto, line (rewritten, for terminals), plain or none")
 	fl.BoolVar(&f.lab, "lab", false, "run in the lab: the real driver, emulated drives, their own guest")
 	f.labFlags.add(fl)
@@ -114,6 +116,14 @@ func (f *runFlags) parse(cmd *cobra.Command) (err error) {
 	}
 	if c.RW.Writes() {
 		if err := consent.Required(string(c.RW), f.allowWrite); err != nil {
+			return err
+		}
+	}
+	if fl.Changed("baseline") {
+		if f.output != "text" {
+			return usage("--baseline %s: it is shown in text alone: leave out -o %s", f.baseline, f.output)
+		}
+		if _, err := jobs.Baseline(f.baseline); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func (f *runFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, stde
 	var record bytes.Buffer
 	cfg.Stdout = &record
 	cfg.Program = append([]string{"nvmepass", "run", "--all-devices", "-o", "json", "--progress", guestProgress(f.progress, stderr)},
-		f.labFlags.guestArgs(fl, "lab", "output", "save", "progress")...)
+		f.labFlags.guestArgs(fl, "lab", "output", "save", "baseline", "progress")...)
 	cfg.Program = append(cfg.Program, f.cfg.Devices...)
 	res, err := lab.Run(ctx, cfg)
 	if err != nil {
