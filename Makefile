@@ -9,7 +9,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Arguments of make compare, as in: make compare ARGS="--rounds 9 --cpu 1"
 ARGS ?=
 
-.PHONY: all bench compare test unit integration lint fuzz lab-packages lab-kernels clean nvmepass
+.PHONY: all bench compare long test unit integration lint fuzz lab-packages lab-kernels clean nvmepass
 
 all: nvmepass
 
@@ -34,8 +34,9 @@ test: unit integration
 
 # -race needs a C compiler; nothing that ships does.
 unit: lab-packages lab-kernels
-	scripts/packages.sh gcc libc6-dev qemu-utils
+	scripts/packages.sh gcc make libc6-dev liburing-dev qemu-utils $(if $(CI),chromium)
 	env -u NVMEPASS_TEST_DEVICE CGO_ENABLED=1 NVMEPASS_LAB_REQUIRED=$(CI) $(GO) test -race ./...
+	$(GO) -C test/readers test ./...
 
 # On a drive of yours if NVMEPASS_TEST_DEVICE names one, else in the lab.
 integration: lab-packages lab-kernels nvmepass
@@ -53,6 +54,11 @@ lint:
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) vet ./...
 	GOOS=linux GOARCH=s390x $(GO) vet ./nvme
 
+# What takes too long for every change: before a release, for some hours.
+long: lab-packages lab-kernels nvmepass
+	NVMEPASS_TEST_LONG=1 $(GO) run ./test/matrix
+	scripts/fuzz.sh 10m
+
 # A short run of every fuzz target.
 FUZZTIME ?= 10s
 fuzz:
@@ -65,4 +71,4 @@ lab-kernels:
 	scripts/lab-kernels.sh 6.1 6.12 newest
 
 clean:
-	rm -f nvmepass compare.json
+	rm -rf nvmepass compare.json bench.json dist

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nvmepass/nvmepass/bench/internal/hosttool"
 	"github.com/nvmepass/nvmepass/internal/lab"
+	"github.com/nvmepass/nvmepass/internal/lab/hosttool"
 	"github.com/nvmepass/nvmepass/internal/sys"
 )
 

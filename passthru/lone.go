@@ -70,5 +70,6 @@ func (e *engine) findLone(cfg *Config) {
 	if sure := d.limits.sureBytes(); sure != 0 {
 		most = min(most, sure)
 	}
-	e.loneBytes = int64(most) - int64(sys.PageSize())
+	most -= uint64(sys.PageSize())
+	e.loneBytes = int64(min(most, d.layout.UnderPRACT().DataLen(e.blocks))) // Config.BufferSize holds here as well
 }

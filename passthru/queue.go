@@ -87,7 +87,7 @@ type Queue struct {
 	blocks    uint64 // in the smallest namespace
 	perBuffer uint32 // blocks in one buffer
 	vectored  bool   // reads and writes carry an iovec
-	onlyData bool // see pollsAnything
+	onlyData  bool   // see pollsAnything
 	// alike counts the slots that hold one kind, the only one if all do.
 	alike struct {
 		kind  uint64

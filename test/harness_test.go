@@ -68,6 +68,17 @@ func device(t testing.TB, w want) *passthru.Device {
 	return nil
 }
 
+// envLong asks for long runs: what `make long` does before a release.
+const envLong = "NVMEPASS_TEST_LONG"
+
+// long is the size of a test whose worth grows with it.
+func long(usual, atLength int) int {
+	if os.Getenv(envLong) != "" {
+		return atLength
+	}
+	return usual
+}
+
 // nodes splits the list and resolves shell patterns in it.
 func nodes(t testing.TB, list string) (paths []string) {
 	t.Helper()

@@ -126,7 +126,7 @@ func requireKVLog(t *testing.T, store kvlog.Storage, acked map[string]bool) {
 // goroutines, by SIGKILL at random moments, some of them while it recovers what
 // the last one left. Nothing that was acknowledged is lost, nothing is corrupt.
 func TestKVLogSurvivesKill(t *testing.T) {
-	const writing, recovering = 15, 5
+	writing, recovering := long(6, 100), long(2, 20)
 	for _, lba := range []uint32{512, 4096} {
 		t.Run(fmt.Sprintf("lba=%d", lba), func(t *testing.T) {
 			dev := device(t, want{lba: lba, ms: 0, write: true})

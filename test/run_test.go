@@ -335,11 +335,11 @@ func TestB44CloseDrains(t *testing.T) {
 	}
 }
 
-// TestB44OpenRunClose: a thousand rounds leave no descriptor, mapping, locked
+// TestB44OpenRunClose: hundreds of rounds (thousands with envLong) leave no descriptor, mapping, locked
 // memory, goroutine or thread behind.
 func TestB44OpenRunClose(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0, poll: 1})
-	const rounds = 1000
+	rounds := long(300, 10_000)
 	round := func(i int) {
 		owned(t, func(t *testing.T) {
 			again, err := passthru.Open(d.Path(), nil)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -32,7 +33,11 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr *os.File) int {
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	stop, err := startProfile()
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+		err = errors.Join(err, stop())
+	}
 	code := exitCode(ctx, err)
 	if text := message(err); text != "" {
 		fmt.Fprintln(stderr, "nvmepass: "+text)

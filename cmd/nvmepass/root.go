@@ -27,7 +27,8 @@ func newRoot(stdout, stderr *os.File) *cobra.Command {
 		Use:   "nvmepass",
 		Short: "Compare the ways to reach an NVMe drive through io_uring",
 		Long: `nvmepass sends NVMe commands through io_uring passthrough and compares it with
-the block layer, each by interrupt and by polling. It only reads.
+the block layer, each by interrupt and by polling. It reads; what changes data on
+a drive needs --allow-write, and what changes a controller --allow-admin-effects.
 
 Without a drive, the lab runs everything against the real NVMe driver and an
 emulated drive: nvmepass compare --lab`,
@@ -60,6 +61,7 @@ emulated drive: nvmepass compare --lab`,
 	root.AddCommand(newList(stdout), newInfo(stdout), newSmart(stdout), newDoctor(stdout))
 	root.AddCommand(newNop(stdout, stderr), newSweep(stdout, stderr))
 	root.AddCommand(newDiff(stdout), newReport(stdout, stderr))
+	root.AddCommand(newIO(stdout, stderr), newAdmin(stdout, stderr), newVerify(stdout, stderr))
 	for _, c := range root.Commands() {
 		c.Flags().SortFlags = false
 	}

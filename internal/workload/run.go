@@ -76,6 +76,8 @@ type runner struct {
 	meter   *Meter
 	addr    [2]*addresses // by number of the direction
 	started bool          // the window
+	began   func()        // is called when it begins, unless nil
+	end     *time.Timer   // of the window, of a run that is not led
 
 	// Of cfg, so that no batch compares strings.
 	fio, mixed, timed bool
@@ -194,8 +196,14 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		t := time.AfterFunc(r.cfg.Warmup, func() { r.ctl.Measure() })
 		defer t.Stop()
 	}
-	t := time.AfterFunc(r.cfg.Warmup+r.cfg.Runtime, r.ctl.End)
-	defer t.Stop()
+	// The window's end is set when the loop begins it, so that a thread that
+	// was kept from running has its window all the same.
+	r.began = func() { r.end = time.AfterFunc(r.cfg.Runtime, r.ctl.End) }
+	defer func() {
+		if r.end != nil {
+			r.end.Stop()
+		}
+	}()
 	defer context.AfterFunc(ctx, r.ctl.End)()
 	if ctx.Err() != nil {
 		r.ctl.End() // now: the call above tells in its own time
@@ -254,6 +262,9 @@ func (r *runner) loop() (*Result, error) {
 // begin begins the window.
 func (r *runner) begin() snapshot {
 	r.started = true
+	if r.began != nil {
+		r.began()
+	}
 	if r.cfg.Count > 0 {
 		r.left = r.cfg.Count
 	}

@@ -1,0 +1,133 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/nvmepass/nvmepass/nvme"
+)
+
+// image is how the blocks of one command lie in a slot's buffers.
+type image struct {
+	host       nvme.Layout
+	seed       uint64
+	generation uint32
+	// metadata says that metadata is written and compared.
+	metadata bool
+	want     []byte // of one block's data
+	wantMeta []byte
+	both     []byte // one after the other
+}
+
+func newImage(host nvme.Layout, seed uint64, metadata bool) *image {
+	return &image{host: host, seed: seed, metadata: metadata, want: make([]byte, host.LBASize), wantMeta: make([]byte, host.MetadataSize)}
+}
+
+// at are the data and the metadata of block i.
+func (m *image) at(i int, data, meta []byte) (block, md []byte) {
+	unit, lba, ms := int(m.host.Unit()), int(m.host.LBASize), int(m.host.MetadataSize)
+	block = data[i*unit : i*unit+lba]
+	switch {
+	case ms == 0:
+	case m.host.Extended:
+		md = data[i*unit+lba : (i+1)*unit]
+	default:
+		md = meta[i*ms : (i+1)*ms]
+	}
+	return block, md
+}
+
+// fill writes n blocks from slba into the buffers.
+func (m *image) fill(data, meta []byte, slba uint64, n uint32) error {
+	for i := range int(n) {
+		block, md := m.at(i, data, meta)
+		FillBlock(block, slba+uint64(i), m.seed, m.generation)
+		fillMetadata(md, slba+uint64(i), m.seed, m.generation)
+	}
+	return m.protect(data[:m.host.DataLen(n)], meta[:m.host.MetadataLen(n)], slba)
+}
+
+// protect makes the protection information of whole blocks from slba, as far as
+// the host does. With type 2 the reference tag is the address's, as with type 1,
+// so that it does not depend on the size of commands.
+func (m *image) protect(data, meta []byte, slba uint64) error {
+	if m.host.PI == nvme.PINone || m.host.MetadataSize == 0 {
+		return nil
+	}
+	var tags nvme.PI
+	if m.host.PI == nvme.PIType2 {
+		tags.Ref = m.host.RefTagOf(slba)
+	}
+	return m.host.GeneratePI(data, meta, slba, tags)
+}
+
+// check compares block i of a command, whose LBA is lba, and returns nil if it is
+// what was written.
+func (m *image) check(data, meta []byte, i int, lba uint64) *Mismatch {
+	block, md := m.at(i, data, meta)
+	FillBlock(m.want, lba, m.seed, m.generation)
+	expected := Stamp{LBA: lba, Seed: m.seed, Generation: m.generation}
+	if bad := judge(block, m.want, expected); bad != nil {
+		return bad
+	}
+	if !m.metadata || len(md) == 0 {
+		return nil
+	}
+	fillMetadata(m.wantMeta, lba, m.seed, m.generation)
+	if err := m.protectOne(lba); err != nil {
+		return &Mismatch{LBA: lba, Kind: Protection, Expected: expected, Note: err.Error()}
+	}
+	if bytes.Equal(md, m.wantMeta) {
+		return nil
+	}
+	bad := &Mismatch{LBA: lba, Kind: Metadata, Expected: expected}
+	bad.differ(md, m.wantMeta)
+	if from, to := m.tuple(); to > 0 && bytes.Equal(md[:from], m.wantMeta[:from]) && bytes.Equal(md[to:], m.wantMeta[to:]) {
+		bad.Kind = Protection
+		bad.Note = m.tupleText(md[from:to], m.wantMeta[from:to])
+	}
+	return bad
+}
+
+// protectOne completes want and wantMeta, which are those of one block.
+func (m *image) protectOne(lba uint64) error {
+	if !m.host.Extended {
+		return m.protect(m.want, m.wantMeta, lba)
+	}
+	m.both = append(append(m.both[:0], m.want...), m.wantMeta...)
+	err := m.protect(m.both, nil, lba)
+	copy(m.wantMeta, m.both[m.host.LBASize:])
+	return err
+}
+
+// tuple is where the protection information lies in the metadata; empty without.
+func (m *image) tuple() (from, to int) {
+	size, ms := int(m.host.PISize()), int(m.host.MetadataSize)
+	if m.host.PIFirst || size == 0 {
+		return 0, size
+	}
+	return ms - size, ms
+}
+
+// tupleText names the parts of protection information that differ.
+func (m *image) tupleText(got, want []byte) string {
+	g, err := m.host.DecodePI(got)
+	if err != nil {
+		return err.Error()
+	}
+	w, err := m.host.DecodePI(want)
+	if err != nil {
+		return err.Error()
+	}
+	var parts []string
+	for _, x := range []struct {
+		name      string
+		got, want uint64
+	}{{"guard", g.Guard, w.Guard}, {"application tag", uint64(g.App), uint64(w.App)}, {"reference tag", g.Ref, w.Ref}, {"storage tag", g.Storage, w.Storage}} {
+		if x.got != x.want {
+			parts = append(parts, fmt.Sprintf("%s %#x instead of %#x", x.name, x.got, x.want))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
