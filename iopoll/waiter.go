@@ -33,6 +33,12 @@ func (w *Waiter) Reap(atLeast int, dst []uringcmd.Completion) (int, error) {
 		return w.rest(dst, err), err
 	}
 	n := w.ring.Reap(dst)
+	if w.polled && atLeast <= 0 && n == 0 && w.ring.InFlight() > 0 { // that only submitted
+		if err := w.ring.Submit(0); err != nil {
+			return w.rest(dst, err), err
+		}
+		n = w.ring.Reap(dst)
+	}
 	for n < atLeast && w.ring.InFlight() > 0 {
 		if err := w.ring.Submit(atLeast - n); err != nil {
 			return n + w.rest(dst[n:], err), err

@@ -64,7 +64,7 @@ func ExampleDevice_ReadAtContext() {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		fmt.Println("the drive is slow today")
-	case errors.Is(err, nvme.UnrecoveredError):
+	case errors.Is(err, nvme.UnrecoveredReadError):
 		fmt.Println("a bad block")
 	case errors.Is(err, passthru.ErrCancelled):
 		fmt.Println("the controller was reset, or is gone")

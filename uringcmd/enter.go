@@ -17,7 +17,8 @@ import (
 //
 // On a polled ring a wait ends as soon as any completion is there, because the
 // kernel does not poll while the queue holds unread ones: reap, then call
-// again. With wait 0 a polled ring polls once.
+// again. With wait 0 a polled ring submits and does not poll, as t/io_uring
+// has it; with nothing to submit it polls once.
 //
 // If the kernel is short of resources while completions are ready, Submit
 // returns without having submitted all: reap, and the next Submit goes on.
@@ -69,6 +70,9 @@ func (r *Ring) enter(want uint32) error {
 		flags, minComplete := uint32(0), uint32(0)
 		if waiting {
 			flags, minComplete = uapi.EnterGetEvents, want
+		} else if iopoll && todo > 0 {
+			// Only submit: polling now would reap before the queue is as
+			// full as the caller wants it.
 		} else if r.alwaysGetEvents || atomic.LoadUint32(r.sqFlags)&uapi.SQCQOverflow != 0 {
 			flags = uapi.EnterGetEvents
 		}

@@ -17,6 +17,15 @@ func (r *Ring) canBeQuick() bool {
 	return r.linux && r.ownTask && r.sqArray != nil && r.ringIndex >= 0 && (r.cfg.HoldP || r.flags&IOPoll != 0)
 }
 
+// enterFlags are those of a quick call: a polled ring that does not wait only
+// submits; see enter.
+func (r *Ring) enterFlags(want uint32) uint32 {
+	if want == 0 && r.flags&IOPoll != 0 {
+		return uapi.EnterRegisteredRing
+	}
+	return uapi.EnterGetEvents | uapi.EnterRegisteredRing
+}
+
 // enterOnce is the turn of enter that nearly always suffices: everything is
 // submitted, and what is waited for is there afterwards. It is kept short
 // because at a depth of one it is most of what a command costs beside the
@@ -31,7 +40,7 @@ func (r *Ring) enterOnce(want uint32) bool {
 	if ready >= want || ready > 0 && r.flags&IOPoll != 0 {
 		minComplete = 0
 	}
-	n, errno := sys.IOURingEnter(r.enterFD, todo, minComplete, uapi.EnterGetEvents|uapi.EnterRegisteredRing)
+	n, errno := sys.IOURingEnter(r.enterFD, todo, minComplete, r.enterFlags(want))
 	r.entered(int(n), errno)
 	if errno != 0 {
 		return false

@@ -44,7 +44,7 @@ func (r *Ring) Turn(slots []int, words []uint64, wordAt, wait int, t *Taken) err
 	if todo == 0 {
 		return r.turnSlow(nil, nil, 0, wait, t)
 	}
-	done, errno := sys.IOURingEnter(r.enterFD, todo, minComplete, uapi.EnterGetEvents|uapi.EnterRegisteredRing)
+	done, errno := sys.IOURingEnter(r.enterFD, todo, minComplete, r.enterFlags(want))
 	end := atomic.LoadUint32(r.cqTail)
 	if ready := end - head; errno != 0 || uint32(done) != todo || ready < want && (ready == 0 || r.flags&IOPoll == 0) {
 		r.entered(int(done), errno)

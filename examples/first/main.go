@@ -113,7 +113,7 @@ func explain(err error) error {
 	var status *nvme.StatusError
 	var kernel *passthru.KernelError
 	switch {
-	case errors.Is(err, nvme.UnrecoveredError):
+	case errors.Is(err, nvme.UnrecoveredReadError):
 		return fmt.Errorf("a bad block: %w", err)
 	case errors.As(err, &status):
 		return fmt.Errorf("the drive answered: %w", err)

@@ -78,10 +78,10 @@ func (m *Machine) virtual() []Finding {
 		}
 	}
 	if !guest {
-		return []Finding{fine(id, strings.TrimSpace("not a virtual machine: "+product), "/proc/cpuinfo")}
+		return []Finding{fine(id, strings.TrimSuffix(strings.TrimSpace("not a virtual machine: "+product), ":"), "/proc/cpuinfo")}
 	}
 	return []Finding{{
-		ID: id, Severity: Note, Found: strings.TrimSpace("a virtual machine: " + product), Source: "/proc/cpuinfo",
+		ID: id, Severity: Note, Found: strings.TrimSuffix(strings.TrimSpace("a virtual machine: "+product), ":"), Source: "/proc/cpuinfo",
 		Why: "interrupts and timers pass through the hypervisor, other guests share the machine, and what its processors are busy with is not seen here",
 		Fix: []string{"grep '^cpu ' /proc/stat    # the eighth number is time stolen by other guests"},
 	}}
