@@ -3,13 +3,14 @@
 
 GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Arguments of make compare, as in: make compare ARGS="--rounds 9 --cpu 1"
 ARGS ?=
 
-.PHONY: all bench compare long test unit integration lint fuzz lab-packages lab-kernels clean nvmepass
+.PHONY: all bench compare long test unit integration lint fuzz lab-packages lab-kernels clean nvmepass dist deb
 
 all: nvmepass
 
@@ -34,7 +35,7 @@ test: unit integration
 
 # -race needs a C compiler; nothing that ships does.
 unit: lab-packages lab-kernels
-	scripts/packages.sh gcc make libc6-dev liburing-dev qemu-utils $(if $(CI),chromium)
+	scripts/packages.sh gcc make libc6-dev liburing-dev qemu-utils $(if $(CI),chromium groff)
 	env -u NVMEPASS_TEST_DEVICE CGO_ENABLED=1 NVMEPASS_LAB_REQUIRED=$(CI) $(GO) test -race ./...
 	$(GO) -C test/readers test ./...
 
@@ -63,6 +64,15 @@ long: lab-packages lab-kernels nvmepass
 FUZZTIME ?= 10s
 fuzz:
 	scripts/fuzz.sh $(FUZZTIME)
+
+# What a release consists of: static binaries, archives and Debian packages for
+# amd64 and arm64 with their SHA-256, in dist/. The same commit gives the same files.
+dist:
+	GO='$(GO)' VERSION='$(VERSION)' packaging/dist.sh tar deb
+
+# The Debian packages alone.
+deb:
+	GO='$(GO)' VERSION='$(VERSION)' packaging/dist.sh deb
 
 lab-packages:
 	scripts/packages.sh qemu-system-x86

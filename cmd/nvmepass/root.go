@@ -3,24 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
-
-// version is set by the linker; a plain build has the module's.
-var version string
-
-func toolVersion() string {
-	if version != "" {
-		return version
-	}
-	if bi, ok := debug.ReadBuildInfo(); ok && bi.Main.Version != "" {
-		return bi.Main.Version
-	}
-	return "(devel)"
-}
 
 func newRoot(stdout, stderr *os.File) *cobra.Command {
 	root := &cobra.Command{
@@ -54,16 +40,22 @@ emulated drive: nvmepass compare --lab`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if hint := flagHint(cmd, err); hint != "" {
+			return usage("%w: %ssee %s --help", err, hint, cmd.CommandPath())
+		}
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
+	root.SetVersionTemplate(versionTemplate())
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newCompare(stdout, stderr), newRun(stdout, stderr), newLab(stdout, stderr))
 	root.AddCommand(newList(stdout), newInfo(stdout), newSmart(stdout), newDoctor(stdout))
 	root.AddCommand(newNop(stdout, stderr), newSweep(stdout, stderr))
 	root.AddCommand(newDiff(stdout), newReport(stdout, stderr))
 	root.AddCommand(newIO(stdout, stderr), newAdmin(stdout, stderr), newVerify(stdout, stderr))
+	root.AddCommand(newMan())
 	for _, c := range root.Commands() {
 		c.Flags().SortFlags = false
+		c.Flags().SetNormalizeFunc(fioNames)
 	}
 	return root
 }

@@ -75,6 +75,12 @@ func fioNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = "rw"
 	case "randseed":
 		name = "seed"
+	case "sqthread-poll":
+		name = "sqpoll"
+	case "sqthread-poll-cpu":
+		name = "sqpoll-cpu"
+	case "sqthread-poll-idle":
+		name = "sqpoll-idle"
 	}
 	return pflag.NormalizedName(name)
 }

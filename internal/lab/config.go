@@ -254,6 +254,9 @@ func pickKernel(path string) (Kernel, error) {
 	return kernels[0], nil
 }
 
+// hugePagesFrom is the memory in MiB from which the guest reserves huge pages.
+const hugePagesFrom = 512
+
 // kernelArgs builds the kernel's command line.
 func kernelArgs(cfg Config) string {
 	level := "quiet"
@@ -263,6 +266,9 @@ func kernelArgs(cfg Config) string {
 	args := []string{"console=ttyS0", level, "panic=-1", "oops=panic", "mitigations=off", "no_timer_check", insideArg}
 	if cfg.PollQueues > 0 {
 		args = append(args, fmt.Sprintf("nvme.poll_queues=%d", cfg.PollQueues))
+	}
+	if cfg.MemoryMiB >= hugePagesFrom {
+		args = append(args, "hugepages=16") // 32 MiB for buffers in huge pages; a later one on the line counts
 	}
 	if cfg.Append != "" {
 		args = append(args, cfg.Append)

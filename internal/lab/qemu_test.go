@@ -62,6 +62,8 @@ func TestKernelArgs(t *testing.T) {
 	require.True(t, insideIn(kernelArgs(Config{})))
 	require.False(t, insideIn("quiet nvmepass.lab=10"))
 	require.True(t, strings.HasSuffix(kernelArgs(Config{Append: "a.b=1 c"}), " a.b=1 c"))
+	require.Contains(t, kernelArgs(Config{MemoryMiB: 512}), " hugepages=16")
+	require.NotContains(t, kernelArgs(Config{MemoryMiB: 511}), "hugepages")
 	require.NotContains(t, kernelArgs(Config{Console: os.Stderr}), "quiet")
 }
 

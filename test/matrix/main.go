@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -84,11 +85,12 @@ func main() {
 	kernels := flag.String("kernels", "6.1,6.12,newest", "kernels to run on: version prefixes, or newest")
 	run := flag.String("run", "", "only tests that match (go test -run)")
 	only := flag.String("shape", "", "only this shape")
+	race := flag.Bool("race", false, "build the tests with the race detector: many times slower, so give -run as well")
 	verbose := flag.Bool("v", false, "show the tests' output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	tally, err := runMatrix(ctx, strings.Split(*kernels, ","), *only, *run, *verbose)
+	tally, err := runMatrix(ctx, strings.Split(*kernels, ","), *only, *run, *race, *verbose)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "matrix:", err)
 	}
@@ -104,7 +106,7 @@ type tally struct {
 	skipped        []string
 }
 
-func runMatrix(ctx context.Context, kernels []string, only, run string, verbose bool) (tally, error) {
+func runMatrix(ctx context.Context, kernels []string, only, run string, race, verbose bool) (tally, error) {
 	var sum tally
 	dir, err := os.MkdirTemp("", "nvmepass-matrix-")
 	if err != nil {
@@ -112,9 +114,14 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, verbose 
 	}
 	defer os.RemoveAll(dir)
 	tests, tool := filepath.Join(dir, "integration.test"), filepath.Join(dir, "nvmepass")
-	for _, args := range [][]string{{"test", "-c", "-o", tests, "./test"}, {"build", "-o", tool, "./cmd/nvmepass"}} {
+	compile, cgo := []string{"test", "-c", "-o", tests, "./test"}, "CGO_ENABLED=0"
+	if race { // needs C, and the guest has no libraries
+		compile, cgo = slices.Insert(compile, 1, "-race", "-ldflags=-linkmode=external -extldflags=-static"), "CGO_ENABLED=1"
+	}
+	for _, args := range [][]string{compile, {"build", "-o", tool, "./cmd/nvmepass"}} {
 		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		cmd.Env = append(os.Environ(), cgo)
+		cgo = "CGO_ENABLED=0"
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return sum, fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
