@@ -12,22 +12,23 @@ import (
 
 // Do publishes any command of the namespace's command set, with the slot's
 // buffers for data and metadata; addresses in cmd are ignored. It is held
-// against the namespace first, as Device.Do has it. Completion.Result is the
+// against the slot's namespace first, as Device.Do has it. Completion.Result is the
 // command's result, such as the LBA of an append.
 func (q *Queue) Do(slot int, cmd nvme.Command) error {
 	if err := q.core.CheckSlot(slot); err != nil {
 		return err
 	}
-	if !q.dev.writable && changesDrive(q.dev.set, cmd.Opcode) {
-		return &OpError{Op: cmd.Opcode.Name(q.dev.set) + " on", Path: q.dev.Path(), Err: fmt.Errorf("%w: set Config.Writable", ErrReadOnly)}
+	d := q.of(slot)
+	if !d.writable && changesDrive(d.set, cmd.Opcode) {
+		return &OpError{Op: cmd.Opcode.Name(d.set) + " on", Path: d.Path(), Err: fmt.Errorf("%w: set Config.Writable", ErrReadOnly)}
 	}
 	if have := len(q.Buffer(slot)); uint64(cmd.DataLen) > uint64(have) {
-		return fmt.Errorf("%s: %d bytes of data: the slot's buffer holds %d", cmd.Opcode.Name(q.dev.set), cmd.DataLen, have)
+		return fmt.Errorf("%s: %d bytes of data: the slot's buffer holds %d", cmd.Opcode.Name(d.set), cmd.DataLen, have)
 	}
 	if have := len(q.Metadata(slot)); uint64(cmd.MetadataLen) > uint64(have) { // which is MaxMetadata at most
-		return fmt.Errorf("%s: %d bytes of metadata: the slot's buffer holds %d", cmd.Opcode.Name(q.dev.set), cmd.MetadataLen, have)
+		return fmt.Errorf("%s: %d bytes of metadata: the slot's buffer holds %d", cmd.Opcode.Name(d.set), cmd.MetadataLen, have)
 	}
-	if err := nvme.Check(&cmd, q.dev.layout, q.dev.checks()); err != nil {
+	if err := nvme.Check(&cmd, d.layout, d.checks()); err != nil {
 		return err
 	}
 	if err := q.checkPolled(&cmd); err != nil {

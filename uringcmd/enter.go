@@ -50,8 +50,10 @@ func (r *Ring) enter(want uint32) error {
 	if !r.rewind {
 		*r.sqTail = r.tail // the kernel reads it on this thread, inside enter
 	}
-	if r.quick && r.enterOnce(want) {
-		return nil
+	if r.quick {
+		if done, err := r.enterOnce(want); done || err != nil {
+			return err
+		}
 	}
 	iopoll := r.flags&IOPoll != 0
 	var since time.Time // start of the time without progress, zero while there is some

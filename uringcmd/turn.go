@@ -9,12 +9,12 @@ import (
 	"github.com/nvmepass/nvmepass/internal/uapi"
 )
 
-// canBeQuick tells whether enterOnce serves this ring: the running kernel,
-// entered by a registered index, that touches both queues on this thread alone,
-// entries that stay in their places,
-// and waits that need not tell the scheduler.
+// canBeQuick tells whether enterOnce and the short way of Turn serve this ring:
+// it is entered by a registered index, the kernel touches both queues on this
+// thread alone, entries stay in their places, and waits need not tell the
+// scheduler.
 func (r *Ring) canBeQuick() bool {
-	return r.linux && r.ownTask && r.sqArray != nil && r.ringIndex >= 0 && (r.cfg.HoldP || r.flags&IOPoll != 0)
+	return r.ownTask && r.sqArray != nil && r.ringIndex >= 0 && (r.cfg.HoldP || r.flags&IOPoll != 0)
 }
 
 // enterFlags are those of a quick call: a polled ring that does not wait only
@@ -26,32 +26,44 @@ func (r *Ring) enterFlags(want uint32) uint32 {
 	return uapi.EnterGetEvents | uapi.EnterRegisteredRing
 }
 
+// callStandIn is sys.IOURingEnter in fault tests. Who calls it branches on
+// r.linux, because the two would not be inlined together.
+func (r *Ring) callStandIn(todo, minComplete, flags uint32) (uintptr, syscall.Errno) {
+	n, errno := r.kernel.Enter(r.enterFD, todo, minComplete, flags, false)
+	return uintptr(n), errno
+}
+
 // enterOnce is the turn of enter that nearly always suffices: everything is
 // submitted, and what is waited for is there afterwards. It is kept short
 // because at a depth of one it is most of what a command costs beside the
-// kernel. If it returns false, enter goes on from whatever state that left.
-func (r *Ring) enterOnce(want uint32) bool {
+// kernel. If it returns false and no error, enter goes on from whatever state
+// that left.
+func (r *Ring) enterOnce(want uint32) (bool, error) {
 	todo := r.tail - atomic.LoadUint32(r.sqHead)
 	if todo == 0 {
-		return false // on another thread, only enter would notice
+		return false, nil // on another thread, only enter would notice
 	}
 	ready := atomic.LoadUint32(r.cqTail) - r.head
 	minComplete := want
 	if ready >= want || ready > 0 && r.flags&IOPoll != 0 {
 		minComplete = 0
 	}
-	n, errno := sys.IOURingEnter(r.enterFD, todo, minComplete, r.enterFlags(want))
-	r.entered(int(n), errno)
-	if errno != 0 {
-		return false
+	var n uintptr
+	var errno syscall.Errno
+	if flags := r.enterFlags(want); r.linux {
+		n, errno = sys.IOURingEnter(r.enterFD, todo, minComplete, flags)
+	} else {
+		n, errno = r.callStandIn(todo, minComplete, flags)
+	}
+	if err := r.entered(int(n), errno); err != nil || errno != 0 {
+		return false, err
 	}
 	ready = atomic.LoadUint32(r.cqTail) - r.head
-	return uint32(n) == todo && (ready >= want || ready > 0 && r.flags&IOPoll != 0)
+	return uint32(n) == todo && (ready >= want || ready > 0 && r.flags&IOPoll != 0), nil
 }
 
-// entered counts a call. An error that it does not know is met again, and
-// reported, by enter.
-func (r *Ring) entered(n int, errno syscall.Errno) {
+// entered counts a call and returns the error of one that must not be repeated.
+func (r *Ring) entered(n int, errno syscall.Errno) error {
 	r.stats.Enters++
 	switch errno {
 	case 0:
@@ -60,7 +72,10 @@ func (r *Ring) entered(n int, errno syscall.Errno) {
 		r.stats.Interrupts++
 	case syscall.EAGAIN, syscall.EBUSY:
 		r.stats.Busy++
+	default:
+		return r.enterError(errno)
 	}
+	return nil
 }
 
 // Taken receives what Turn takes. Give both slices room for all slots, so that

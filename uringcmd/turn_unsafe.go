@@ -2,6 +2,7 @@ package uringcmd
 
 import (
 	"sync/atomic"
+	"syscall"
 	"unsafe"
 
 	"github.com/nvmepass/nvmepass/internal/sys"
@@ -15,7 +16,8 @@ import (
 //
 // If words is not nil, it has a word for each slot, which is stored at byte
 // wordAt of the slot's entry, from 0 to 8 less than the entry's size: what
-// differs from one command to the next, in host byte order.
+// differs from one command to the next, in host byte order. Bytes 32 to 39 are
+// user_data, which is the ring's: a word that reaches there loses that part.
 func (r *Ring) Turn(slots []int, words []uint64, wordAt, wait int, t *Taken) error {
 	if words != nil && (len(words) < len(slots) || uint(wordAt) > 1<<(r.sqShift&63)-8) {
 		return r.badWords(slots, words, wordAt)
@@ -44,10 +46,18 @@ func (r *Ring) Turn(slots []int, words []uint64, wordAt, wait int, t *Taken) err
 	if todo == 0 {
 		return r.turnSlow(nil, nil, 0, wait, t)
 	}
-	done, errno := sys.IOURingEnter(r.enterFD, todo, minComplete, r.enterFlags(want))
+	var done uintptr
+	var errno syscall.Errno
+	if flags := r.enterFlags(want); r.linux {
+		done, errno = sys.IOURingEnter(r.enterFD, todo, minComplete, flags)
+	} else {
+		done, errno = r.callStandIn(todo, minComplete, flags)
+	}
 	end := atomic.LoadUint32(r.cqTail)
 	if ready := end - head; errno != 0 || uint32(done) != todo || ready < want && (ready == 0 || r.flags&IOPoll == 0) {
-		r.entered(int(done), errno)
+		if err := r.entered(int(done), errno); err != nil {
+			return err
+		}
 		return r.turnSlow(nil, nil, 0, wait, t)
 	}
 	r.stats.Enters++
@@ -90,8 +100,8 @@ func placeWords(gen []uint32, sqes unsafe.Pointer, shift uintptr, array unsafe.P
 		g := gen[slot] + 1
 		gen[slot] = g
 		entry := unsafe.Add(sqes, uintptr(slot)<<(shift&63))
-		*(*uint64)(unsafe.Add(entry, userDataAt)) = uint64(g)<<32 | uint64(slot)
 		*(*uint64)(unsafe.Add(entry, wordAt)) = *(*uint64)(unsafe.Add(unsafe.Pointer(words), i*8))
+		*(*uint64)(unsafe.Add(entry, userDataAt)) = uint64(g)<<32 | uint64(slot) // last: it is not the caller's
 		*(*uint32)(unsafe.Add(array, uintptr((tail+uint32(i))&mask)*4)) = uint32(slot)
 	}
 	return len(slots)

@@ -399,14 +399,18 @@ func (q *Queue) CheckGuards() error { return q.core.CheckGuards() }
 // Close waits for all commands in flight and frees the queue; see
 // passthru.Queue.Close.
 func (q *Queue) Close() error {
+	err := q.core.Close()
+	if !q.core.Closed() {
+		return err // it is another thread's, and still in use
+	}
 	clear(q.built)
-	return q.closeVectors(q.core.Close())
+	return q.closeVectors(err)
 }
 
 // closeVectors frees the iovecs after the ring, unless that left commands with
-// the kernel or could not be closed here.
+// the kernel.
 func (q *Queue) closeVectors(err error) error {
-	if q.vectors == nil || errors.Is(err, uringcmd.ErrWrongThread) {
+	if q.vectors == nil {
 		return err
 	}
 	if leak := (*uringcmd.LeakError)(nil); errors.As(err, &leak) {

@@ -318,3 +318,19 @@ func TestRealFile(t *testing.T) {
 		})
 	}
 }
+
+// TestCloseFromElsewhereChangesNothing: the owner goes on, and what is in flight
+// is judged by its length.
+func TestCloseFromElsewhereChangesNothing(t *testing.T) {
+	q, _ := fakeQueue(t, passthru.QueueConfig{Depth: 1, BufferSize: 4096, Vectored: true, PlainBuffers: true}, false)
+	require.NoError(t, q.Read(0, 0, 8))
+	refused := make(chan error)
+	go func() { refused <- q.Close() }()
+	require.ErrorIs(t, <-refused, uringcmd.ErrWrongThread)
+	done := make([]uringcmd.Completion, 1)
+	n, err := q.Reap(1, done)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	done[0].Res = 4096
+	require.NoError(t, q.Err(done[0]))
+}

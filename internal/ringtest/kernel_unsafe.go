@@ -62,6 +62,10 @@ type Kernel struct {
 	// IORING_ENTER_GETEVENTS, as a polled or deferring ring does.
 	NeedGetEvents bool
 
+	// Forgetful keeps Consumed and Enters empty, for long runs; the image of
+	// an entry is then the queue's memory itself, valid until it is used again.
+	Forgetful bool
+
 	// Consumed holds every entry taken so far, in order.
 	Consumed []Entry
 	// Held are entries that Answer did not post.
@@ -76,6 +80,7 @@ type Kernel struct {
 	params    uapi.Params
 	ring, sqe []byte
 	tail      uint32 // CQ tail
+	place     uint32 // with SQ_REWIND: of the next entry in this enter
 	backlog   []posted
 }
 
@@ -175,7 +180,10 @@ func (k *Kernel) Close(int) error {
 
 // Enter implements sys.RingKernel.
 func (k *Kernel) Enter(_, toSubmit, minComplete, flags uint32, _ bool) (int, syscall.Errno) {
-	k.Enters = append(k.Enters, Enter{toSubmit, minComplete, flags})
+	k.place = 0
+	if !k.Forgetful {
+		k.Enters = append(k.Enters, Enter{toSubmit, minComplete, flags})
+	}
 	if k.OnEnter != nil {
 		return k.OnEnter(toSubmit, minComplete, flags)
 	}
@@ -210,13 +218,19 @@ func (k *Kernel) Default(n, flags uint32) int {
 }
 
 // Consume takes the next entry as the kernel does: through the index array
-// unless the ring has none.
+// unless the ring has none. With SQ_REWIND each enter begins at place 0 and
+// nobody looks at head and tail: there, take no more than enter was told of.
 func (k *Kernel) Consume() (Entry, bool) {
+	rewind := k.params.Flags&uapi.SetupSQRewind != 0
 	head := atomic.LoadUint32(k.word(offSQHead))
-	if head == atomic.LoadUint32(k.word(offSQTail)) {
+	if !rewind && head == atomic.LoadUint32(k.word(offSQTail)) || k.place == k.params.SQEntries {
 		return Entry{}, false
 	}
 	at := head & (k.params.SQEntries - 1)
+	if rewind {
+		at = k.place
+		k.place++
+	}
 	if k.params.Flags&uapi.SetupNoSQArray == 0 {
 		at = *k.word(int(k.params.SQOff.Array + 4*at))
 	}
@@ -224,11 +238,42 @@ func (k *Kernel) Consume() (Entry, bool) {
 	if k.params.Flags&uapi.SetupSQE128 != 0 {
 		size = uapi.SQE128Size
 	}
-	e := Entry{Image: append([]byte(nil), k.sqe[at*size:(at+1)*size]...)}
-	k.Consumed = append(k.Consumed, e)
-	atomic.StoreUint32(k.word(offSQHead), head+1)
+	e := Entry{Image: k.sqe[at*size : (at+1)*size : (at+1)*size]}
+	if !k.Forgetful {
+		e.Image = append([]byte(nil), e.Image...)
+		k.Consumed = append(k.Consumed, e)
+	}
+	if !rewind {
+		atomic.StoreUint32(k.word(offSQHead), head+1)
+	}
 	return e, true
 }
+
+// Waiting counts the entries behind the submission queue's head, which tells
+// nothing with SQ_REWIND.
+func (k *Kernel) Waiting() uint32 {
+	return atomic.LoadUint32(k.word(offSQTail)) - atomic.LoadUint32(k.word(offSQHead))
+}
+
+// Unread counts completion entries that the ring has not taken, and Room those
+// that can be posted beside them.
+func (k *Kernel) Unread() uint32 { return k.tail - atomic.LoadUint32(k.word(offCQHead)) }
+
+// Room is documented at Unread.
+func (k *Kernel) Room() uint32 { return k.params.CQEntries - k.Unread() }
+
+// Raise sets or clears a flag of the submission queue, such as CQ_OVERFLOW.
+func (k *Kernel) Raise(flag uint32, on bool) {
+	f := k.word(offSQFlags)
+	if on {
+		atomic.OrUint32(f, flag)
+	} else {
+		atomic.AndUint32(f, ^flag)
+	}
+}
+
+// SetupFlags are the set-up flags that the ring got.
+func (k *Kernel) SetupFlags() uint32 { return k.params.Flags }
 
 // Deliver posts what is held back for want of GETEVENTS.
 func (k *Kernel) Deliver() {
