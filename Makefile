@@ -35,7 +35,7 @@ test: unit integration
 
 # -race needs a C compiler; nothing that ships does.
 unit: lab-packages lab-kernels
-	scripts/packages.sh gcc make libc6-dev liburing-dev qemu-utils $(if $(CI),chromium groff)
+	scripts/packages.sh gcc make libc6-dev liburing-dev qemu-utils $(if $(CI),chromium groff-base)
 	env -u NVMEPASS_TEST_DEVICE CGO_ENABLED=1 NVMEPASS_LAB_REQUIRED=$(CI) $(GO) test -race ./...
 	$(GO) -C test/readers test ./...
 
