@@ -67,12 +67,17 @@ func (c *Controller) ActiveNamespaces(ctx context.Context) ([]uint32, error) {
 			}
 			from = id
 		}
-		all = append(all, ids...)
+		if all = append(all, ids...); len(all) > maxNamespaces {
+			return nil, &OpError{Op: "list namespaces of", Path: c.path, Err: fmt.Errorf("the drive lists more than %d namespaces: no drive has as many, so that its answers are not to be trusted", maxNamespaces)}
+		}
 		if len(ids) < nvme.MaxListedNamespaces || from >= nvme.AllNamespaces-1 {
 			return all, nil
 		}
 	}
 }
+
+// maxNamespaces bounds what a drive can make ActiveNamespaces read: 64 commands.
+const maxNamespaces = 1 << 16
 
 // MaxLog is the longest log that Log reads, in bytes.
 const MaxLog = 1 << 30

@@ -251,6 +251,14 @@ func TestActiveNamespacesOverManyPages(t *testing.T) {
 	f.list = []uint32{5, 3}
 	_, err := f.open(ControllerConfig{}).ActiveNamespaces(t.Context())
 	require.ErrorContains(t, err, "namespace 3 after 5")
+
+	f = newFakeController(t)
+	for id := range uint32(maxNamespaces + 2) {
+		f.list = append(f.list, id+1)
+	}
+	_, err = f.open(ControllerConfig{}).ActiveNamespaces(t.Context())
+	require.ErrorContains(t, err, "more than 65536 namespaces")
+	require.Len(t, f.taken(), 65)
 }
 
 // TestCommandsTakeTheirWay: what only reads goes through the ring, the rest
