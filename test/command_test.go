@@ -20,10 +20,7 @@ import (
 // nvmepass runs the command and returns its exit code and output.
 func nvmepass(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	cmd := exec.Command(bin, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -140,10 +137,7 @@ func TestB04CommandWithoutPollQueues(t *testing.T) {
 // marks it; exit code 130.
 func TestInterruptedCommand(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0})
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	cmd := exec.Command(bin, "compare", d.Path(), "--paths", "passthru", "--depths", "1_1,8_2", "--rounds", "3", "--runtime", "2s", "-o", "json")
 	var out bytes.Buffer
 	cmd.Stdout = &out

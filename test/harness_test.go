@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/internal/blockio"
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 	"github.com/nvmepass/nvmepass/internal/workload"
 	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
@@ -66,6 +67,20 @@ func device(t testing.TB, w want) *passthru.Device {
 	}
 	t.Skipf("needs %v among %s", w, list)
 	return nil
+}
+
+// tool is the nvmepass to run as a command. Without a drive there is nothing to
+// run it on; with one, CI has to have it.
+func tool(t testing.TB) string {
+	t.Helper()
+	if os.Getenv(envDevice) == "" {
+		t.Skipf("no NVMe device: set %s, or use make test for the lab", envDevice)
+	}
+	bin := os.Getenv(envBinary)
+	if bin == "" {
+		ringtest.Missing(t, "an nvmepass to run", fmt.Errorf("set %s to its path", envBinary))
+	}
+	return bin
 }
 
 // envLong asks for long runs: what `make long` does before a release.

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/internal/inventory"
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/passthru"
 )
@@ -23,12 +25,9 @@ import (
 // nvmepassAsNobody runs the command as somebody without rights.
 func nvmepassAsNobody(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	if os.Geteuid() != 0 {
-		t.Skip("needs root, to become somebody else")
+		ringtest.Missing(t, "root, to become somebody else", fmt.Errorf("this is user %d", os.Geteuid()))
 	}
 	cmd := exec.Command(bin, args...)
 	cmd.Dir = "/"
@@ -37,7 +36,7 @@ func nvmepassAsNobody(t *testing.T, args ...string) (code int, stdout, stderr st
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	if errors.Is(err, os.ErrPermission) {
-		t.Skipf("needs an nvmepass that everybody may run: %v", err)
+		ringtest.Missing(t, "an nvmepass that everybody may run", err)
 	}
 	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		require.NoError(t, err)

@@ -20,10 +20,7 @@ import (
 // nvmepassIn is nvmepass with data on standard input.
 func nvmepassIn(t *testing.T, stdin []byte, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	cmd := exec.Command(bin, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &errs

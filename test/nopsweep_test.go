@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -138,10 +137,7 @@ func TestB04SweepWithoutPollQueues(t *testing.T) {
 // marks it; exit code 130.
 func TestInterruptedSweep(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0})
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	cmd := exec.Command(bin, "sweep", d.Path(), "--paths", "passthru,sync", "--bs-list", "4k,8k", "--runtime", "2s", "-o", "json")
 	var out bytes.Buffer
 	cmd.Stdout = &out

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 )
 
 // envNVMeCLI is how to call nvme-cli, words apart by spaces; without it, nvme
@@ -20,7 +22,7 @@ func nvmeCLI(t *testing.T, args ...string) []byte {
 	if len(command) == 0 {
 		path, err := exec.LookPath("nvme")
 		if err != nil {
-			t.Skipf("needs nvme-cli: install the package nvme-cli, or set %s: %v", envNVMeCLI, err)
+			ringtest.Missing(t, "nvme-cli (the package nvme-cli, or its call in "+envNVMeCLI+")", err)
 		}
 		command = []string{path}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/passthru"
 )
@@ -117,7 +118,7 @@ func (o ordinaryTask) run() (out ordinaryOutcome) {
 func ordinary(t *testing.T, o ordinaryTask) ordinaryOutcome {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("needs root, to become somebody else")
+		ringtest.Missing(t, "root, to become somebody else", fmt.Errorf("this is user %d", os.Geteuid()))
 	}
 	task, err := json.Marshal(o)
 	require.NoError(t, err)
@@ -131,7 +132,7 @@ func ordinary(t *testing.T, o ordinaryTask) ordinaryOutcome {
 	cmd.Stderr = &errs
 	printed, err := cmd.Output()
 	if errors.Is(err, os.ErrPermission) {
-		t.Skipf("needs a test binary that everybody may run (go test -c): %v", err)
+		ringtest.Missing(t, "a test binary that everybody may run (go test -c)", err)
 	}
 	require.NoError(t, err, errs.String())
 	var out ordinaryOutcome

@@ -168,10 +168,7 @@ func TestRunCommandSharedRing(t *testing.T) {
 // memory, and collects no garbage while it measures.
 func TestRunCommandMemory(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0, poll: 1})
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	for _, args := range [][]string{{"--bs", "4k"}, {"--bs", "4k", "--path", "block", "--latency"}} {
 		cmd := exec.Command(bin, append([]string{"run", d.Path(), "--runtime", "3500ms", "--progress", "plain"}, args...)...)
 		cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
@@ -217,10 +214,7 @@ func TestRunCommandMemory(t *testing.T) {
 // run, which prints what it has; a second one ends it at once.
 func TestRunCommandSignals(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0})
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		cmd := exec.Command(bin, "run", d.Path(), "--runtime", "100", "-o", "json", "--progress", "none")
 		var out, errs bytes.Buffer
@@ -274,10 +268,7 @@ func awaitQueue(t *testing.T, pid int, d *passthru.Device) {
 // TestRunCommandClosedPipe: who no longer reads is not told about it.
 func TestRunCommandClosedPipe(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0})
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
@@ -501,10 +492,7 @@ func TestRunCommandConsent(t *testing.T) {
 func TestRunCommandHolds(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0, poll: 1, write: true})
 	zero(t, d, 2<<20)
-	bin := os.Getenv(envBinary)
-	if bin == "" {
-		t.Skipf("no nvmepass to run: set %s to its path", envBinary)
-	}
+	bin := tool(t)
 	for _, path := range []string{"passthru", "block"} {
 		cmd := exec.Command(bin, "run", d.Path(), "--rw", "randwrite", "--allow-write", "--offset", "8m", "--size", "1m", "--runtime", "60", "--path", path, "--progress", "plain")
 		errs, err := cmd.StderrPipe()

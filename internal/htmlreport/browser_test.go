@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 )
 
 // A browser shows every chart and has nothing to say about the page: no error,
@@ -23,7 +25,7 @@ func TestBrowserShowsThePage(t *testing.T) {
 		}
 	}
 	if browser == "" {
-		t.Skip("no Chromium here: apt-get install chromium")
+		ringtest.Missing(t, "Chromium (the package chromium)", exec.ErrNotFound)
 	}
 	report, page := render(t, fullRecord("old.json", true), fullRecord("new.json", false), sweepRecord("sweep.json"), runRecord("run.json"))
 	dir := t.TempDir()
