@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/unclosed"
 )
 
 // HugePages says whether an arena is to use huge pages.
@@ -55,7 +56,10 @@ type Arena struct {
 	guard    int
 	huge     bool
 	closed   bool
+	mark     *unclosed.Mark
 }
+
+var arenas = unclosed.NewKind("Arena")
 
 // canary is no plausible data: neither zero nor one of the usual fill patterns.
 const canary = 0xC5
@@ -101,6 +105,9 @@ func New(cfg Config) (*Arena, error) {
 	}
 	if a.guard > 0 {
 		a.fillGuards()
+	}
+	if unclosed.On() {
+		a.mark = unclosed.Opened(arenas, a, fmt.Sprintf("%d slots of %d bytes", a.slots, a.slotSize))
 	}
 	return a, nil
 }
@@ -195,7 +202,10 @@ func (a *Arena) CheckGuards() error {
 
 // Leak keeps the arena mapped until the process ends, because the kernel may
 // still write to it. Close then does nothing.
-func (a *Arena) Leak() { a.closed = true }
+func (a *Arena) Leak() {
+	a.closed = true
+	a.mark.Closed()
+}
 
 // Close unmaps the arena. No command may be in flight.
 func (a *Arena) Close() error {
@@ -203,6 +213,7 @@ func (a *Arena) Close() error {
 		return nil
 	}
 	a.closed = true
+	a.mark.Closed()
 	if err := sys.Unmap(a.mem); err != nil {
 		return fmt.Errorf("unmap arena of %d bytes: %w", len(a.mem), err)
 	}

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
+	"github.com/nvmepass/nvmepass/internal/stall"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
+	"github.com/nvmepass/nvmepass/internal/unclosed"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
@@ -61,7 +63,10 @@ type Controller struct {
 	mu    sync.Mutex
 	fd    int            // -1 when closed
 	calls sync.WaitGroup // ioctls on their way, added to under mu
+	mark  *unclosed.Mark
 }
+
+var controllers = unclosed.NewKind("Controller")
 
 const (
 	// adminDepth is how many commands can be on the ring.
@@ -119,6 +124,9 @@ func (c *Controller) open(cfg *ControllerConfig) error {
 		return denyOpen(sysfs.OpenError(c.path, err))
 	}
 	c.startRing(cfg)
+	if unclosed.On() {
+		c.mark = unclosed.Opened(controllers, c, c.path)
+	}
 	if err := c.learn(); err != nil {
 		return errors.Join(err, c.Close())
 	}
@@ -256,6 +264,7 @@ func (c *Controller) Close() error {
 	if fd < 0 {
 		return nil
 	}
+	c.mark.Closed()
 	var errs []error
 	if c.ring != nil {
 		errs = append(errs, c.ring.close())
@@ -265,12 +274,9 @@ func (c *Controller) Close() error {
 		c.calls.Wait()
 		close(idle)
 	}()
-	limit := time.NewTimer(c.limit)
-	defer limit.Stop()
-	select {
-	case <-idle:
+	if stall.Wait(idle, c.limit) {
 		errs = append(errs, sys.Close(fd))
-	case <-limit.C:
+	} else {
 		errs = append(errs, fmt.Errorf("commands by ioctl are still in flight after %v: %w; the node stays open", c.limit, uringcmd.ErrStalled))
 	}
 	if err := errors.Join(errs...); err != nil {

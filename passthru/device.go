@@ -10,6 +10,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/nvmeioctl"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
+	"github.com/nvmepass/nvmepass/internal/unclosed"
 	"github.com/nvmepass/nvmepass/iopoll"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/uringcmd"
@@ -39,7 +40,10 @@ type Device struct {
 	running  atomic.Pointer[engine] // nil until the first command
 
 	kernel sys.RingKernel // nil but in fault tests
+	mark   *unclosed.Mark
 }
+
+var devices = unclosed.NewKind("Device")
 
 // Open opens the namespace that a node stands for: a generic node, or a block
 // node, which is mapped to the generic node of the same namespace (see
@@ -82,6 +86,7 @@ func shorten(path string) string {
 }
 
 func open(path string, cfg *Config) (*Device, error) {
+	complete := sysfs.Watch()
 	node, err := sysfs.System.Identify(path)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -96,6 +101,9 @@ func open(path string, cfg *Config) (*Device, error) {
 	if err != nil {
 		return nil, denyOpen(err)
 	}
+	if err := complete(); err != nil {
+		return nil, err
+	}
 	if pair.Generic == "" {
 		return nil, fmt.Errorf("%w for passthrough: there is no generic node of %s: %w", ErrWrongNode, node.What, &UnsupportedError{Feature: "the generic node of a namespace", MinimumKernel: "5.13"})
 	}
@@ -109,10 +117,18 @@ func open(path string, cfg *Config) (*Device, error) {
 	if d.fd, err = sys.OpenDevice(pair.Generic, cfg.Writable, false); err != nil {
 		return nil, denyOpen(sysfs.OpenError(pair.Generic, err))
 	}
-	if err := d.learn(); err != nil {
+	if err := errors.Join(d.learn(), complete()); err != nil {
 		return nil, errors.Join(err, sys.Close(d.fd))
 	}
+	d.account()
 	return d, nil
+}
+
+// account notes that d is open.
+func (d *Device) account() {
+	if unclosed.On() {
+		d.mark = unclosed.Opened(devices, d, d.Path())
+	}
 }
 
 // bare drops a wrapper that repeats the path.
@@ -307,6 +323,7 @@ func (d *Device) Close() error {
 	if d.closed() {
 		return nil
 	}
+	d.mark.Closed()
 	var err error
 	inUse := false
 	if e := d.running.Load(); e != nil {

@@ -52,7 +52,7 @@ func (d *Device) doError(cmd *nvme.Command, err error) error {
 }
 
 func (d *Device) checkCommand(cmd *nvme.Command, data, metadata []byte) error {
-	if !d.writable && changesDrive(d.set, cmd.Opcode) {
+	if !d.writable && ChangesDrive(d.set, cmd.Opcode) {
 		return fmt.Errorf("%w: set Config.Writable", ErrReadOnly)
 	}
 	if uint64(len(data)) != uint64(cmd.DataLen) {
@@ -84,9 +84,10 @@ var harmless = map[nvme.CommandSet][]nvme.Opcode{
 	nvme.SetKV:  {nvme.OpFlush, nvme.OpKVRetrieve, nvme.OpKVList, nvme.OpKVExist, nvme.OpReservationReport},
 }
 
-// changesDrive tells whether a command needs consent: all do but those that
-// are known to be harmless.
-func changesDrive(set nvme.CommandSet, op nvme.Opcode) bool {
+// ChangesDrive tells whether an I/O command of a command set may change data or
+// state of a drive: all may but those that are known to be harmless. A Device
+// sends these only with Config.Writable.
+func ChangesDrive(set nvme.CommandSet, op nvme.Opcode) bool {
 	return !slices.Contains(harmless[set], op)
 }
 

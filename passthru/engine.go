@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nvmepass/nvmepass/fixedbuf"
+	"github.com/nvmepass/nvmepass/internal/stall"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
@@ -297,8 +298,9 @@ func (e *engine) finish(i int) {
 // leave the memory mapped and say so.
 func (e *engine) close() error {
 	close(e.closed)
-	deadline := time.NewTimer(e.limit)
-	defer deadline.Stop()
+	look := time.NewTicker(stall.LookEvery(e.limit))
+	defer look.Stop()
+	var idle stall.Clock
 	var errs []error
 	broken := e.broken
 wait:
@@ -308,18 +310,24 @@ wait:
 			n++
 		case <-broken:
 			broken = nil // some are lost and will not come
-		case <-deadline.C:
+		case <-look.C:
+			if !idle.Over(e.limit) {
+				continue
+			}
 			e.givenUp.Store(true)
 			errs = append(errs, fmt.Errorf("commands are still in flight after %v: %w; the buffers of all stay mapped on purpose, and the node open", e.limit, uringcmd.ErrStalled))
 			break wait
 		}
 	}
 	errs = append(errs, e.stopWorkers())
-	if !e.givenUp.Load() && e.ioctl != nil {
-		errs = append(errs, e.ioctl.Close())
-		if e.meta != nil {
-			errs = append(errs, e.meta.Close())
+	for _, a := range []*fixedbuf.Arena{e.ioctl, e.meta} {
+		if a == nil {
+			continue
 		}
+		if e.givenUp.Load() {
+			a.Leak()
+		}
+		errs = append(errs, a.Close())
 	}
 	return errors.Join(errs...)
 }

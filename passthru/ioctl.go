@@ -1,6 +1,7 @@
 package passthru
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/nvmepass/nvmepass/fixedbuf"
@@ -20,9 +21,11 @@ func (e *engine) prepareIoctl(size int) (err error) {
 		return err
 	}
 	if n := host.MetadataLen(e.blocks); n > 0 {
-		e.meta, err = fixedbuf.New(fixedbuf.Config{Slots: len(e.slots), SlotSize: int(n)})
+		if e.meta, err = fixedbuf.New(fixedbuf.Config{Slots: len(e.slots), SlotSize: int(n)}); err != nil {
+			return errors.Join(err, e.ioctl.Close())
+		}
 	}
-	return err
+	return nil
 }
 
 // byIoctl carries one command by a synchronous ioctl.

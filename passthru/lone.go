@@ -59,8 +59,8 @@ const loneLimit = 128 << 10
 // findLone sets how long a lone transfer may be: what one command moves, from
 // memory that may begin anywhere in a page.
 func (e *engine) findLone(cfg *Config) {
-	if cfg.Poll || e.ioctl != nil {
-		return // polled completions are asked for, or everything goes by ioctl
+	if cfg.Poll || e.ioctl != nil || !driverAnswers(cfg.Timeout, e.limit) {
+		return // polled completions are asked for, everything goes by ioctl, or a ring keeps the stall limit
 	}
 	d := e.dev
 	most := uint64(loneLimit)

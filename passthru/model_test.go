@@ -91,7 +91,7 @@ type queueModel struct {
 	slbas         []uint64
 	batch         []int
 	done          []Completion
-	taken         uringcmd.Taken
+	loop          uringcmd.Loop
 	blocksPerSlot uint32
 }
 
@@ -327,7 +327,7 @@ func (m *queueModel) step() {
 			m.failf("%d of %v at %v are to be accepted: %v", good, m.batch, m.slbas, err)
 		}
 	default:
-		m.readTurn(wait, int(x>>24&0xff)%(len(m.slots)+2))
+		m.readTurns(wait, int(x>>24&0xff)%(len(m.slots)+2))
 	}
 	m.check()
 }
@@ -342,16 +342,20 @@ func (m *queueModel) giveAll(op nvme.Opcode, nlb uint32) int {
 	return len(m.batch)
 }
 
-func (m *queueModel) readTurn(wait, limit int) {
+// readTurns has all of the batch in one turn.
+func (m *queueModel) readTurns(wait, limit int) {
 	nlb := m.choose()
-	m.op = fmt.Sprintf("ReadTurn of %d", len(m.batch))
+	m.op = fmt.Sprintf("ReadTurns of %d", len(m.batch))
+	if len(m.batch) == 0 && m.q.InFlight() == 0 {
+		return
+	}
 	good, failed := m.giveAll(nvme.OpRead, nlb), m.a.Failed
-	t := &m.taken
-	t.Free, t.Other, t.Limit = t.Free[:0], t.Other[:0], limit
+	l := &m.loop
+	*l = uringcmd.Loop{Batch: max(1, len(m.batch)), Wait: max(0, wait), TakeFull: limit, Free: append(l.Free[:0], m.batch...), Other: l.Other[:0]}
 	inFlight := m.q.InFlight()
-	err := m.q.ReadTurn(m.batch, m.slbas, nlb, wait, t)
-	if err != nil && (len(t.Free)+len(t.Other) > 0 || m.q.InFlight()-inFlight != good) {
-		m.failf("%v, with %d published instead of %d and %v and %v taken", err, m.q.InFlight()-inFlight, good, t.Free, t.Other)
+	used, err := m.q.ReadTurns(m.slbas, nlb, l)
+	if used != good || err != nil && (len(l.Other) > 0 || m.q.InFlight()-inFlight != good || !slices.Equal(l.Free, m.batch[good:])) {
+		m.failf("%v, with %d published instead of %d and %v and %v", err, used, good, l.Free, l.Other)
 	}
 	if good < len(m.batch) {
 		if err == nil || m.a.Failed != failed {
@@ -360,10 +364,10 @@ func (m *queueModel) readTurn(wait, limit int) {
 		return
 	}
 	m.mayFail(err, failed)
-	if len(t.Free)+len(t.Other) > limit {
-		m.failf("%v and %v taken, the limit is %d", t.Free, t.Other, limit)
+	if n := len(l.Free) + len(l.Other); n > limit || int(l.Succeeded) != len(l.Free) {
+		m.failf("%v and %v taken, %d succeeded, the limit is %d", l.Free, l.Other, l.Succeeded, limit)
 	}
-	for _, slot := range t.Free {
+	for _, slot := range l.Free {
 		if uint(slot) >= uint(len(m.slots)) {
 			m.failf("slot %d is free", slot)
 		}
@@ -371,7 +375,7 @@ func (m *queueModel) readTurn(wait, limit int) {
 		c.Res = 0
 		m.finished(c)
 	}
-	for _, c := range t.Other {
+	for _, c := range l.Other {
 		m.finished(c)
 	}
 }
@@ -452,8 +456,12 @@ func (m *queueModel) end() {
 	if m.q.InFlight() != 0 || s.Submitted != s.Reaped || m.a.Held() != 0 || m.ok == 0 || m.failed == 0 || len(m.slots) > 1 && s.Stale == 0 {
 		m.failf("%+v, %d in flight, %d ok, %d failed, the kernel holds %d", s, m.q.InFlight(), m.ok, m.failed, m.a.Held())
 	}
+	readTurns := func() error {
+		_, err := m.q.ReadTurns([]uint64{0}, m.blocksPerSlot, &uringcmd.Loop{Batch: 1, Free: []int{0}})
+		return err
+	}
 	for _, err := range []error{
-		m.q.Read(0, 0, 1), m.q.ReadTurn([]int{0}, []uint64{0}, m.blocksPerSlot, 1, &m.taken), m.q.ReadTurn(nil, nil, 1, 1, &m.taken),
+		m.q.Read(0, 0, 1), readTurns(),
 		m.q.ReadBatch([]int{0}, []uint64{0}, m.blocksPerSlot), m.q.Do(0, nvme.NewFlush(7)), m.q.Submit(1),
 	} {
 		if !errors.Is(err, uringcmd.ErrClosed) {

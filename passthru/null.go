@@ -65,5 +65,6 @@ func openNull(n *NullConfig) (*Device, error) {
 	if d.fd, err = sys.OpenDevice(os.DevNull, d.writable, false); err != nil {
 		return nil, sysfs.OpenError(os.DevNull, err)
 	}
+	d.account()
 	return d, nil
 }

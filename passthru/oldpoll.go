@@ -2,6 +2,7 @@ package passthru
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/nvme"
@@ -16,6 +17,17 @@ func pollsAnything(release string) bool { return kernelAtLeast(release, 6, 6) }
 
 // running is the kernel's release; tests replace it.
 var running = sys.KernelRelease
+
+// fragile counts the queues of this process that poll on such a kernel: it
+// crashes as well when a process dies with polled commands in flight, in
+// io_ring_exit_work (seen on 6.1.176; block-poll is not hit).
+var fragile atomic.Int32
+
+// ExitCrashesKernel tells whether this process has queues open that poll on a
+// kernel that crashes when a process ends with polled commands in flight
+// (before Linux 6.6). A program that ends on a signal closes them first; SIGKILL
+// it cannot hold off.
+func ExitCrashesKernel() bool { return fragile.Load() > 0 }
 
 // checkPolled refuses what a polled queue must not send on such a kernel.
 func (q *Queue) checkPolled(cmd *nvme.Command) error {

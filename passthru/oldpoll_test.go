@@ -33,8 +33,10 @@ func TestPollingOnOldKernels(t *testing.T) {
 
 		k := &ringtest.Kernel{}
 		d := engineDevice(t, Config{Depth: 2, BufferSize: 4096, Poll: true}, k)
+		require.False(t, ExitCrashesKernel())
 		e, err := newEngine(d, &d.cfg)
 		require.NoError(t, err)
+		require.Equal(t, old, ExitCrashesKernel())
 		k.Consumed = nil
 		slot, err := e.acquire(t.Context())
 		require.NoError(t, err)
@@ -51,6 +53,7 @@ func TestPollingOnOldKernels(t *testing.T) {
 			require.Len(t, k.Consumed, 1)
 		}
 		require.NoError(t, e.close())
+		require.False(t, ExitCrashesKernel())
 
 		q, err := nullDevice(lba512).newQueue(&QueueConfig{Depth: 1}, []*Device{nullDevice(lba512)})
 		require.NoError(t, err)

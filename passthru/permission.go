@@ -127,7 +127,7 @@ func (c caller) rule(cmd *nvme.Command, set nvme.CommandSet, writable bool) (Per
 		return RuleCapability, "of the admin commands only Identify of a namespace or controller (CNS 00h, 01h, 05h, 06h, 08h) goes without CAP_SYS_ADMIN: " + root
 	case admin:
 		return RuleConfinement, "the kernel lets everybody send this Identify, so a security module (SELinux, AppArmor) forbids it: see the kernel log"
-	case !writable && (cmd.IsWrite() || changesDrive(set, cmd.Opcode)):
+	case !writable && (cmd.IsWrite() || ChangesDrive(set, cmd.Opcode)):
 		return RuleReadOnly, "without CAP_SYS_ADMIN, a command that moves data to the drive or changes it needs a node that is open for writing: set Config.Writable, or " + root
 	}
 	return RuleEffectsLog, "without CAP_SYS_ADMIN, the drive's Commands Supported and Effects log must have " + name + " as supported and without effects beyond changing user data, and this drive's does not (or it has none): " + root

@@ -88,6 +88,7 @@ type Queue struct {
 	perBuffer uint32 // blocks in one buffer
 	vectored  bool   // reads and writes carry an iovec
 	onlyData  bool   // see pollsAnything
+	fragile   bool   // counted in ExitCrashesKernel's
 	// alike counts the slots that hold one kind, the only one if all do.
 	alike struct {
 		kind  uint64
@@ -211,7 +212,12 @@ func (d *Device) newQueue(cfg *QueueConfig, devs []*Device) (*Queue, error) {
 		also = append(also, x.Path())
 	}
 	file := slotio.File{Path: devs[0].Path(), Also: also, Writable: d.writable, Big: true, MetadataSize: int(host.MetadataLen(q.perBuffer)), Kernel: d.kernel}
+	if q.onlyData {
+		q.fragile = true
+		fragile.Add(1)
+	}
 	if q.core, err = slotio.Open(file, slotio.Options(*cfg), q.prove); err != nil {
+		q.harmless(err)
 		if errors.Is(err, syscall.EINVAL) && uint64(cfg.BufferSize) > d.limits.sureBytes() {
 			err = fmt.Errorf("%w; %d bytes need up to %d segments and the driver takes %d: use buffers of at most %d bytes, or huge pages",
 				err, cfg.BufferSize, cfg.BufferSize/sys.PageSize(), d.limits.MaxSegments, d.limits.sureBytes())
@@ -222,6 +228,15 @@ func (d *Device) newQueue(cfg *QueueConfig, devs []*Device) (*Queue, error) {
 		return nil, denyOpen(err)
 	}
 	return q, nil
+}
+
+// harmless takes a closed queue out of those that ExitCrashesKernel tells of,
+// unless commands never came back.
+func (q *Queue) harmless(closed error) {
+	if q.fragile && !errors.As(closed, new(*uringcmd.LeakError)) {
+		q.fragile = false
+		fragile.Add(-1)
+	}
 }
 
 // of is the namespace of a slot.
@@ -336,17 +351,39 @@ func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
 	return nil
 }
 
-// ReadTurn is ReadBatch, Submit(wait) and Take in one call, the shortest way
-// for a loop of reads; see uringcmd.Ring.Turn. If a read is refused, those
-// before it are sent by the next call.
-func (q *Queue) ReadTurn(slots []int, slbas []uint64, nlb uint32, wait int, t *uringcmd.Taken) error {
-	if q.readyToRead(slots, slbas, nlb) && littleEndian {
-		return q.core.Ring.Turn(slots, slbas, commandAt+slbaOffset, wait, t)
+// ReadTurns goes round the loop of a program that only reads: a turn publishes
+// a read of nlb blocks for as many of slbas as l.Batch says, submits, waits and
+// takes completions. It is the shortest way there is; see uringcmd.Ring.Turns
+// for when it returns, and with how many of slbas used. If a read is refused,
+// those before it are sent by the next call.
+func (q *Queue) ReadTurns(slbas []uint64, nlb uint32, l *uringcmd.Loop) (used int, err error) {
+	if littleEndian && q.allReads(slbas, nlb, l.Free) {
+		return q.core.Ring.Turns(slbas, commandAt+slbaOffset, l)
 	}
-	if err := q.ReadBatch(slots, slbas, nlb); err != nil {
-		return err
+	return q.core.Ring.TurnBy(len(slbas), l, func(slots []int) error { return q.ReadBatch(slots, slbas[:len(slots)], nlb) })
+}
+
+// allReads tells whether every slot's entry holds such a read, so that only the
+// SLBA is missing, which is one of the namespace. It sees to it for free slots;
+// those in flight can come back during the turns.
+func (q *Queue) allReads(slbas []uint64, nlb uint32, free []int) bool {
+	most := uint64(0)
+	for _, slba := range slbas {
+		most = max(most, slba)
 	}
-	return q.core.Ring.Turn(nil, nil, 0, wait, t)
+	if q.late || most > q.blocks-uint64(nlb) {
+		return false
+	}
+	kind := kindOf(nvme.OpRead, nlb)
+	if q.alike.kind == kind && q.alike.slots == len(q.built) {
+		return true
+	}
+	for _, slot := range free {
+		if uint(slot) >= uint(len(q.built)) || q.core.Ring.Busy(slot) || q.fill(nvme.OpRead, slot, 0, nlb) != nil {
+			return false
+		}
+	}
+	return q.alike.kind == kind && q.alike.slots == len(q.built)
 }
 
 // commandAt is where an entry holds its command.
@@ -444,12 +481,15 @@ func (q *Queue) publish(op nvme.Opcode, slot int, slba uint64, nlb uint32) error
 		binary.NativeEndian.PutUint32(cmd[slbaOffset+4:], uint32(slba>>32))
 		return q.core.Ring.Publish(slot)
 	}
-	return q.build(op, slot, slba, nlb)
+	if err := q.fill(op, slot, slba, nlb); err != nil {
+		return err
+	}
+	return q.core.Ring.Publish(slot)
 }
 
-// build writes the slot's entry whole. Everything is checked before the entry
-// is touched.
-func (q *Queue) build(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
+// fill writes the slot's entry whole. Everything is checked before the entry is
+// touched.
+func (q *Queue) fill(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
 	if err := q.core.CheckSlot(slot); err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
@@ -489,7 +529,7 @@ func (q *Queue) build(op nvme.Opcode, slot int, slba uint64, nlb uint32) error {
 		kind = 0 // a tag follows the SLBA
 	}
 	q.setBuilt(slot, kind)
-	return q.core.Ring.Publish(slot)
+	return nil
 }
 
 // Submit sends everything published and waits until at least wait completions
@@ -545,6 +585,7 @@ func (q *Queue) Close() error {
 		return err // it is another thread's, and still in use
 	}
 	q.forgetBuilt()
+	q.harmless(err)
 	if q.vectors != nil {
 		if leak := (*uringcmd.LeakError)(nil); errors.As(err, &leak) {
 			q.vectors.Leak()

@@ -19,7 +19,7 @@ func (q *Queue) Do(slot int, cmd nvme.Command) error {
 		return err
 	}
 	d := q.of(slot)
-	if !d.writable && changesDrive(d.set, cmd.Opcode) {
+	if !d.writable && ChangesDrive(d.set, cmd.Opcode) {
 		return &OpError{Op: cmd.Opcode.Name(d.set) + " on", Path: d.Path(), Err: fmt.Errorf("%w: set Config.Writable", ErrReadOnly)}
 	}
 	if have := len(q.Buffer(slot)); uint64(cmd.DataLen) > uint64(have) {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
@@ -26,6 +27,17 @@ func checkTimes(timeout, stall time.Duration) (time.Duration, error) {
 		stall = max(uringcmd.DefaultStallLimit, timeout+stallSlack)
 	}
 	return stall, nil
+}
+
+// driverAnswers tells whether the driver ends a command within a stall limit
+// whatever the drive does: after its time-out (0 for its own) it aborts the
+// command, and after another it resets the controller. An ioctl ends with that
+// alone.
+func driverAnswers(timeout, limit time.Duration) bool {
+	if timeout == 0 {
+		timeout = sysfs.System.IOTimeout()
+	}
+	return 2*timeout <= limit
 }
 
 // stop says whether and why a caller must not begin: its context is done, or

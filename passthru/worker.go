@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/nvmepass/nvmepass/fixedbuf"
+	"github.com/nvmepass/nvmepass/internal/stall"
 	"github.com/nvmepass/nvmepass/internal/sys"
+	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/internal/uapi"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/uringcmd"
@@ -63,7 +65,7 @@ func startWorker(e *engine, slots []slot, cfg QueueConfig) (*worker, error) {
 		cfg.Depth++ // one more to read the event with
 		var err error
 		if w.event, err = sys.Eventfd(); err != nil {
-			return nil, fmt.Errorf("make event counter: %w", err)
+			return nil, fmt.Errorf("make event counter: %w: %s", err, sysfs.MoreFiles)
 		}
 	}
 	started := make(chan error)
@@ -178,20 +180,18 @@ func (w *worker) run() error {
 type polledStall struct {
 	limit time.Duration
 	empty uint64 // polls in a row without a completion
-	since time.Time
+	idle  stall.Clock
 }
 
 func (p *polledStall) check(reaped int, ring *uringcmd.Ring) error {
 	if reaped > 0 {
 		p.empty = 0
+		p.idle.Reset()
 		return nil
 	}
 	const pollsPerLook = 1024
 	p.empty++
-	switch {
-	case p.empty == pollsPerLook:
-		p.since = time.Now()
-	case p.empty%pollsPerLook == 0 && time.Since(p.since) > p.limit:
+	if p.empty%pollsPerLook == 0 && p.idle.Over(p.limit) {
 		return fmt.Errorf("poll: %w of %v: %d commands in flight; check the drive and the kernel log", uringcmd.ErrStalled, p.limit, ring.InFlight())
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nvmepass/nvmepass/internal/stall"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/uapi"
 )
@@ -56,7 +57,7 @@ func (r *Ring) enter(want uint32) error {
 		}
 	}
 	iopoll := r.flags&IOPoll != 0
-	var since time.Time // start of the time without progress, zero while there is some
+	var idle stall.Clock // of the time without progress
 	lastTail := atomic.LoadUint32(r.cqTail)
 	for turn := 0; ; turn++ {
 		todo := r.unsubmitted()
@@ -100,7 +101,7 @@ func (r *Ring) enter(want uint32) error {
 				return nil
 			}
 			if n > 0 {
-				since = time.Time{}
+				idle.Reset()
 				continue
 			}
 		case syscall.EINTR:
@@ -110,19 +111,18 @@ func (r *Ring) enter(want uint32) error {
 			if atomic.LoadUint32(r.cqTail) != r.head {
 				return nil
 			}
-			if !since.IsZero() {
+			if idle.Started() {
 				time.Sleep(100 * time.Microsecond)
 			}
 		default:
 			return r.enterError(errno)
 		}
 		if t := atomic.LoadUint32(r.cqTail); t != lastTail {
-			lastTail, since = t, time.Time{}
+			lastTail = t
+			idle.Reset()
 			continue
 		}
-		if since.IsZero() {
-			since = time.Now()
-		} else if time.Since(since) > r.cfg.StallLimit {
+		if idle.Over(r.cfg.StallLimit) {
 			return r.stalled(want)
 		}
 	}

@@ -102,7 +102,19 @@ type model struct {
 	batch []int
 	words []uint64
 	done  []Completion
-	taken Taken
+	loop  Loop
+	turns turnsModel
+}
+
+// turnsModel is what is known of a call of Turns while it runs.
+type turnsModel struct {
+	on     bool
+	at     int // byte of the word, negative for none
+	free   []int
+	words  []uint64 // not yet seen by the kernel
+	read   uint32   // completion entries that the ring must have read
+	ok     int
+	others []Completion
 }
 
 func newModel(t *testing.T, cfg Config, seed uint64) *model {
@@ -124,7 +136,7 @@ func newModel(t *testing.T, cfg Config, seed uint64) *model {
 	}
 	for i := range m.slots {
 		r.gen[i] = before
-		m.slots[i] = modelSlot{state: free, gen: before, image: make([]byte, 1<<r.sqShift)}
+		m.slots[i] = modelSlot{state: free, gen: before, image: make([]byte, int(r.sqeSize))}
 		m.fill(i)
 	}
 	return m
@@ -149,6 +161,9 @@ func (m *model) fill(slot int) {
 }
 
 func (m *model) onTake(e ringtest.Entry) (int32, uint64) {
+	if len(m.queue) == 0 && m.turns.on {
+		m.publishedByTurns(int(uint32(ne.Uint64(e.Image[32:]))))
+	}
 	if len(m.queue) == 0 {
 		m.failf("the kernel got an entry that nobody published: %x", e.Image)
 	}
@@ -340,66 +355,139 @@ func (m *model) step() {
 	m.check()
 }
 
-// turn tries Turn in one of its kinds.
+// publishedByTurns notes a slot that Turns published. It must be in Loop.Free, if
+// need be because the ring has read its completion.
+func (m *model) publishedByTurns(slot int) {
+	t := &m.turns
+	if uint(slot) >= uint(len(m.slots)) {
+		m.failf("slot %d was published", slot)
+	}
+	if m.slots[slot].state == completed {
+		n := slices.IndexFunc(m.unread, func(p posting) bool { return !p.stale && int(uint32(p.userData)) == slot })
+		m.readByTurns(uint32(n + 1))
+	}
+	i := slices.Index(t.free, slot)
+	if i < 0 || len(t.words) == 0 {
+		m.failf("slot %d was published, %v are free, with %d words left", slot, t.free, len(t.words))
+	}
+	t.free = slices.Delete(t.free, i, i+1)
+	s := &m.slots[slot]
+	if t.at >= 0 {
+		ne.PutUint64(s.image[t.at:], t.words[0])
+	}
+	t.words = t.words[1:]
+	s.state, s.gen = published, s.gen+1
+	m.inFlight++
+	m.queue = append(m.queue, slot)
+}
+
+func (m *model) readByTurns(n uint32) {
+	t := &m.turns
+	t.read += n
+	for _, c := range m.read(n) {
+		if c.Res == okRes {
+			t.free = append(t.free, c.Slot)
+			t.ok++
+		} else {
+			t.others = append(t.others, c)
+		}
+	}
+}
+
+// waiting are the slots in the submission queue that the kernel has not taken.
+func (m *model) waiting() (slots []int) {
+	r := m.r
+	for i := range r.unsubmitted() {
+		at := r.tail - r.unsubmitted() + i
+		if r.rewind {
+			at = i
+		}
+		if at &= r.sqMask; r.sqArray != nil {
+			slots = append(slots, int(wordAt(r.sqArray, at)))
+		} else {
+			slots = append(slots, int(ne.Uint32(r.sqeMem[at*uint32(r.sqeSize)+32:])))
+		}
+	}
+	return slots
+}
+
+// turn tries Turns in one of its kinds.
 func (m *model) turn(x uint64, wait int) {
+	r, l, t := m.r, &m.loop, &m.turns
 	good := m.choose()
-	m.op = fmt.Sprintf("Turn of %d", len(m.batch))
-	refused, failed := m.a.Refused, m.a.Failed
-	var words []uint64
-	at := -1
+	bad := good < len(m.batch)
+	if len(m.batch) == 0 && m.inFlight == 0 {
+		return
+	}
+	at := int(x>>16)%(int(r.sqeSize)-6) - 1 // -1 is none
+	words := m.words[:len(m.batch)]
 	if x>>8&1 == 0 {
-		words, at = m.words, int(x>>16)%(1<<m.r.sqShift-7)
+		words = m.words[:len(m.words)-int(x>>9&7)]
 	}
-	t := &m.taken
-	if cap(t.Free) == 0 || x>>9&63 == 0 {
-		t.Free, t.Other = make([]int, 0, len(m.slots)), make([]Completion, 0, len(m.slots))
+	for i := range words {
+		words[i] = m.random.Uint64()
 	}
-	t.OK, t.Free, t.Other, t.Limit = okRes, append(t.Free[:0], -7), t.Other[:0], int(x>>24&0xff)%(len(m.slots)+3)-1
-	if words != nil && x>>10&31 == 0 && len(m.batch) > 0 {
-		bad, place := words[:len(m.batch)-1], at
-		if x>>11&1 == 0 {
-			bad, place = words, 1<<m.r.sqShift-7+int(x>>12&3)
-		}
-		if err := m.r.Turn(m.batch, bad, place, wait, t); err == nil || len(t.Free) != 1 {
-			m.failf("%d words at %d: no error", len(bad), place)
-		}
-		return
+	*l = Loop{
+		Batch: 1 + int(x>>24)%(len(m.slots)+1), Wait: max(0, wait), TakeFull: int(x>>40&0xff) % (len(m.slots) + 3), Take: int(x>>48&0xff) % (len(m.slots) + 3),
+		OK: okRes, Free: append(l.Free[:0], m.batch...), Other: l.Other[:0],
 	}
-	m.publish(good, at)
-	head := m.r.head
-	err := m.r.Turn(m.batch, words, at, wait, t)
-	read := m.r.head - head
-	if err != nil && (read != 0 || len(t.Free) != 1 || len(t.Other) != 0) {
-		m.failf("%d completions were taken beside an error: %v", read, err)
-	}
-	if good < len(m.batch) {
-		if m.a.Refused != refused || m.a.Failed != failed {
-			m.failf("a batch with a bad slot was submitted")
-		}
-		m.refused(good, err)
-		return
-	}
-	m.called(err, wait, refused, failed, read)
-	if err != nil {
-		return
-	}
-	if t.Free[0] != -7 {
-		m.failf("Free was %v", t.Free)
-	}
-	frees, others := t.Free[1:], t.Other
-	for _, c := range m.read(read) {
-		switch {
-		case c.Res == okRes && len(frees) > 0 && frees[0] == c.Slot:
-			frees = frees[1:]
-		case c.Res != okRes && len(others) > 0 && others[0] == c:
-			others = others[1:]
+	slices.Reverse(l.Free) // so that the bad one comes after the good ones, if the batch is 1
+	if x>>56 == 0 {
+		m.op = "Turns with bad arguments"
+		switch x >> 14 % 3 {
+		case 0:
+			l.Wait = -1
+		case 1:
+			l.Batch = -l.Batch + 1
 		default:
-			m.failf("free %v and others %v want %+v", t.Free[1:], t.Other, c)
+			at = int(r.sqeSize) - 7 + int(x>>12&3)
 		}
+		if n, err := r.Turns(words, at, l); err == nil || n != 0 {
+			m.failf("%+v with a word at %d: used %d, no error", *l, at, n)
+		}
+		return
 	}
-	n := len(t.Free) - 1 + len(t.Other)
-	if len(frees) > 0 || len(others) > 0 || n > max(0, t.Limit) || int(read) < t.Limit && len(m.unread) > 0 {
-		m.failf("%d of %d taken, %d unread, free %v and others %v too many", n, t.Limit, len(m.unread), frees, others)
+	m.op = fmt.Sprintf("Turns of %d with %d words at %d, %+v", len(m.batch), len(words), at, *l)
+	refused, failed, head, batch, inFlight := m.a.Refused, m.a.Failed, r.head, slices.Clone(m.batch), m.inFlight
+	*t = turnsModel{on: true, at: at, free: slices.Clone(l.Free), words: words}
+	used, err := r.Turns(words, at, l)
+	for _, slot := range m.waiting()[len(m.queue):] {
+		m.publishedByTurns(slot)
+	}
+	t.on = false
+	if n := r.head - head; n < t.read {
+		m.failf("%d completion entries read, at least %d must have been", n, t.read)
+	} else {
+		m.readByTurns(n - t.read)
+	}
+	if used != len(words)-len(t.words) {
+		m.failf("%d words used, %d commands published", used, len(words)-len(t.words))
+	}
+	got, want := slices.Sorted(slices.Values(l.Free)), slices.Sorted(slices.Values(t.free))
+	if !slices.Equal(got, want) || !slices.Equal(l.Other, t.others) || int(l.Succeeded) != t.ok {
+		m.failf("%v free, others %+v, %d succeeded, want %v, %+v and %d", got, l.Other, l.Succeeded, want, t.others, t.ok)
+	}
+	switch {
+	case err != nil && errors.Is(err, syscall.ENOMEM) && m.a.Failed != failed:
+	case err != nil && !bad:
+		m.failf("%v", err)
+	case err != nil:
+		m.batch = batch
+		m.refused(good, err)
+	case m.a.Failed != failed:
+		m.failf("an error of the kernel was lost")
+	case used == 0 && len(batch) > 0 && len(batch) <= len(words) && r.head == head && m.a.Refused == refused:
+		m.failf("nothing was done")
+	case l.Turns == 1 && l.Batch >= len(batch) && !bad:
+		if l.InFlight != uint64(inFlight+used) {
+			m.failf("%d in flight, want %d and %d", l.InFlight, inFlight, used)
+		}
+		// Behind the last command of those in flight, stale ones may be left.
+		left := slices.ContainsFunc(m.unread, func(p posting) bool { return !p.stale })
+		if n := t.ok + len(t.others); n > l.TakeFull || n < l.TakeFull && left {
+			m.failf("%d taken, %d unread", n, len(m.unread))
+		}
+		m.called(nil, l.Wait, refused, failed, r.head-head)
 	}
 }
 
@@ -444,8 +532,12 @@ func (m *model) end() {
 			m.failf("nothing wrapped: slot %d has generation %#x, the queue is at %#x", i, m.slots[i].gen, m.r.head)
 		}
 	}
+	turns := func(at int) error { // after Close
+		_, err := m.r.Turns([]uint64{1}, at, &Loop{Batch: 1, Free: []int{0}})
+		return err
+	}
 	for _, err := range []error{
-		m.r.Publish(0), m.r.Submit(0), m.r.Turn([]int{0}, nil, 0, 1, &m.taken), m.r.Turn([]int{0}, []uint64{1}, 8, 1, &m.taken), m.r.Turn(nil, nil, 0, 0, &m.taken),
+		m.r.Publish(0), m.r.Submit(0), turns(-1), turns(8),
 	} {
 		if !errors.Is(err, ErrClosed) {
 			m.failf("after it: %v", err)

@@ -64,7 +64,15 @@ func (r *Ring) RegisterBuffers(bufs [][]byte) error {
 		table[i] = uapi.Iovec{Base: uint64(uintptr(unsafe.Pointer(&b[0]))), Len: uint64(len(b))}
 		total += uint64(len(b))
 	}
-	_, err := r.kernel.Register(r.fd, uapi.RegisterBuffers, unsafe.Pointer(&table[0]), uint32(len(table)))
+	register := func() error {
+		_, err := r.kernel.Register(r.fd, uapi.RegisterBuffers, unsafe.Pointer(&table[0]), uint32(len(table)))
+		return err
+	}
+	attempt := register
+	if r.linux {
+		attempt = func() error { return patiently(register) }
+	}
+	err := attempt()
 	runtime.KeepAlive(bufs)
 	switch {
 	case errors.Is(err, syscall.ENOMEM):

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nvmepass/nvmepass/internal/stall"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/uapi"
 )
@@ -111,6 +112,7 @@ func (r *Ring) Close() error {
 	drainErr := r.drain()
 	r.Stats()
 	r.closed = true
+	r.mark.Closed()
 	r.sqArray = nil // so that nothing is published any more
 	r.quick = false
 	if r.owner != 0 {
@@ -127,6 +129,9 @@ func (r *Ring) Close() error {
 	errs = append(errs, r.kernel.Unmap(r.sqeMem), r.kernel.Unmap(r.sqMem), r.kernel.Close(r.fd))
 	r.big, r.small = nil, nil
 	r.cqTail, r.head = new(uint32), 0 // Reap and Ready find nothing from now on
+	if r.linux {
+		lastClosed.Store(time.Now().UnixNano())
+	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close ring: %w", err)
 	}
@@ -136,10 +141,10 @@ func (r *Ring) Close() error {
 // drain reaps until nothing is in flight.
 func (r *Ring) drain() error {
 	var sink [64]Completion
-	lastProgress := time.Now()
+	var idle stall.Clock
 	for r.inFlight > 0 {
 		if r.Reap(sink[:]) > 0 {
-			lastProgress = time.Now()
+			idle.Reset()
 			continue
 		}
 		if r.owner == 0 {
@@ -148,7 +153,7 @@ func (r *Ring) drain() error {
 		if err := r.Submit(1); err != nil {
 			return err
 		}
-		if time.Since(lastProgress) > r.cfg.StallLimit {
+		if r.Ready() == 0 && idle.Over(r.cfg.StallLimit) {
 			return ErrStalled
 		}
 	}

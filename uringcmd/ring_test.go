@@ -131,8 +131,8 @@ func TestB36Strides(t *testing.T) {
 	}{{false, 64, 16}, {true, 128, 32}} {
 		k := &ringtest.Kernel{}
 		owned(t, Config{Slots: 4, Big: tt.big, Kernel: k}, func(r *Ring) {
-			if tt.sqe != 1<<r.sqShift || tt.cqe != 1<<r.cqShift {
-				t.Errorf("big=%v: strides %d and %d", tt.big, 1<<r.sqShift, 1<<r.cqShift)
+			if tt.sqe != r.sqeSize || tt.cqe != r.cqeSize {
+				t.Errorf("big=%v: strides %d and %d", tt.big, r.sqeSize, r.cqeSize)
 			}
 			if len(r.sqeMem) != 4*int(tt.sqe) {
 				t.Errorf("big=%v: %d bytes of submission entries", tt.big, len(r.sqeMem))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/uapi"
+	"github.com/nvmepass/nvmepass/internal/unclosed"
 )
 
 // SQE is a 64-byte submission entry. Members are in host byte order.
@@ -47,7 +48,7 @@ type Ring struct {
 	sqArray           unsafe.Pointer // nil with NO_SQARRAY
 	sqes              unsafe.Pointer
 	cqes              unsafe.Pointer
-	sqShift, cqShift  uintptr
+	sqeSize, cqeSize  uintptr
 	tail              uint32 // local SQ tail: published entries
 	head              uint32 // local CQ head: reaped entries
 	pending           uint32 // with SQ_REWIND: entries at places 0..pending-1
@@ -62,6 +63,7 @@ type Ring struct {
 	stats             Stats
 	registeredBuffers int
 	registeredFiles   int
+	mark              *unclosed.Mark
 }
 
 // mapMemory maps the queues and places every pointer into them. One mapping
@@ -70,19 +72,18 @@ func (r *Ring) mapMemory(p *uapi.Params) error {
 	if p.Features&uapi.FeatSingleMmap == 0 {
 		return fmt.Errorf("set up ring: %w", &UnsupportedError{"one mapping for both queues of a ring", "5.4"})
 	}
-	sqeSize, cqeSize := uint64(uapi.SQESize), uint64(uapi.CQESize)
-	r.sqShift, r.cqShift = 6, 4
+	r.sqeSize, r.cqeSize = uapi.SQESize, uapi.CQESize
 	if r.flags&SQE128 != 0 {
-		sqeSize, r.sqShift = uapi.SQE128Size, 7
+		r.sqeSize = uapi.SQE128Size
 	}
 	if r.flags&CQE32 != 0 {
-		cqeSize, r.cqShift = uapi.CQE32Size, 5
+		r.cqeSize = uapi.CQE32Size
 	}
-	ringBytes := uint64(p.CQOff.CQEs) + uint64(p.CQEntries)*cqeSize
+	ringBytes := uint64(p.CQOff.CQEs) + uint64(p.CQEntries)*uint64(r.cqeSize)
 	if r.flags&NoSQArray == 0 {
 		ringBytes = max(ringBytes, uint64(p.SQOff.Array)+uint64(p.SQEntries)*4)
 	}
-	sqeBytes := uint64(p.SQEntries) * sqeSize
+	sqeBytes := uint64(p.SQEntries) * uint64(r.sqeSize)
 
 	var err error
 	if r.sqMem, err = r.kernel.Map(r.fd, uapi.OffSQRing, int(ringBytes)); err != nil {
@@ -130,7 +131,7 @@ func (r *Ring) placeAll(slots []int) int {
 	if r.sqArray == nil {
 		return r.copyAll(slots)
 	}
-	n := place(r.gen, r.sqes, r.sqShift, r.sqArray, r.sqMask, r.tail, slots)
+	n := place(r.gen, r.sqes, r.sqeSize, r.sqArray, r.sqMask, r.tail, slots)
 	r.tail += uint32(n)
 	r.inFlight += n
 	return n
@@ -152,7 +153,7 @@ func (r *Ring) copyAll(slots []int) int {
 			r.tail++
 		}
 		userData := uint64(r.gen[slot])<<32 | uint64(uint32(slot))
-		dst := unsafe.Add(r.sqes, uintptr(at)<<r.sqShift)
+		dst := unsafe.Add(r.sqes, uintptr(at)*r.sqeSize)
 		if r.big != nil {
 			r.big[slot].UserData = userData
 			*(*BigSQE)(dst) = r.big[slot]
@@ -166,7 +167,7 @@ func (r *Ring) copyAll(slots []int) int {
 
 // rewindTo moves what enter left unsubmitted to the start of the queue.
 func (r *Ring) rewindTo(submitted uint32) {
-	size := uint32(1) << r.sqShift
+	size := uint32(r.sqeSize)
 	copy(r.sqeMem, r.sqeMem[submitted*size:r.pending*size])
 	r.pending -= submitted
 }
@@ -176,10 +177,10 @@ func (r *Ring) rewindTo(submitted uint32) {
 // no command in flight are counted and left out. It returns the number of
 // completions and the new head.
 func (r *Ring) takeInto(dst []Completion, head, tail uint32) (int, uint32) {
-	gen, cqes, shift, mask := r.gen, r.cqes, r.cqShift, r.cqMask
+	gen, cqes, size, mask := r.gen, r.cqes, r.cqeSize, r.cqMask
 	n := 0
 	for ; head != tail && n < len(dst); head++ {
-		p := unsafe.Add(cqes, uintptr(head&mask)<<shift)
+		p := unsafe.Add(cqes, uintptr(head&mask)*size)
 		c := (*uapi.CQE)(p)
 		slot, g := uint32(c.UserData), uint32(c.UserData>>32)
 		if uint(slot) >= uint(len(gen)) || gen[slot] != g || g&1 == 0 {
@@ -189,7 +190,7 @@ func (r *Ring) takeInto(dst []Completion, head, tail uint32) (int, uint32) {
 		gen[slot] = g + 1
 		d := &dst[n]
 		d.Slot, d.Res, d.Result = int(slot), c.Res, 0
-		if shift == 5 {
+		if size == uapi.CQE32Size {
 			d.Result = (*uapi.CQE32)(p).Big[0]
 		}
 		n++
@@ -207,5 +208,5 @@ func (r *Ring) setWord(slot, at int, word uint64) {
 			base = unsafe.Pointer(unsafe.SliceData(r.small))
 		}
 	}
-	*(*uint64)(unsafe.Add(base, uintptr(slot)<<r.sqShift+uintptr(at))) = word
+	*(*uint64)(unsafe.Add(base, uintptr(slot)*r.sqeSize+uintptr(at))) = word
 }

@@ -10,7 +10,10 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/uapi"
+	"github.com/nvmepass/nvmepass/internal/unclosed"
 )
+
+var rings = unclosed.NewKind("Ring")
 
 // MaxSlots is the largest number of slots of one ring (IORING_MAX_ENTRIES).
 const MaxSlots = uapi.MaxEntries
@@ -153,26 +156,36 @@ func New(cfg Config) (*Ring, error) {
 	want := cfg.flags()
 
 	var p uapi.Params
-	fd, err := -1, error(nil)
-	for _, flags := range ladder(want) {
-		p = uapi.Params{Flags: uint32(flags), CQEntries: 2 * entries}
-		if s := cfg.SQPoll; s != nil {
-			p.SQThreadIdle = uint32(s.Idle.Milliseconds())
-			if s.Pinned {
-				p.SQThreadCPU = uint32(s.CPU)
+	fd := -1
+	setup := func() (err error) {
+		for _, flags := range ladder(want) {
+			p = uapi.Params{Flags: uint32(flags), CQEntries: 2 * entries}
+			if s := cfg.SQPoll; s != nil {
+				p.SQThreadIdle = uint32(s.Idle.Milliseconds())
+				if s.Pinned {
+					p.SQThreadCPU = uint32(s.CPU)
+				}
+			}
+			if fd, err = cfg.Kernel.Setup(entries, &p); !errors.Is(err, syscall.EINVAL) {
+				break
 			}
 		}
-		if fd, err = cfg.Kernel.Setup(entries, &p); !errors.Is(err, syscall.EINVAL) {
-			break
-		}
-	}
-	if err != nil {
-		return nil, setupError(err, &cfg, entries)
+		return err
 	}
 	_, linux := cfg.Kernel.(sys.Linux)
+	attempt := setup
+	if linux {
+		attempt = func() error { return patiently(setup) }
+	}
+	if err := attempt(); err != nil {
+		return nil, setupError(err, &cfg, entries)
+	}
 	r := &Ring{kernel: cfg.Kernel, linux: linux, cfg: cfg, fd: fd, enterFD: uint32(fd), ringIndex: -1, requested: want, flags: Flags(p.Flags), features: p.Features}
 	if err := r.mapMemory(&p); err != nil {
 		return nil, errors.Join(err, cfg.Kernel.Close(fd))
+	}
+	if unclosed.On() {
+		r.mark = unclosed.Opened(rings, r, fmt.Sprintf("%d slots", cfg.Slots))
 	}
 	return r, nil
 }
@@ -199,7 +212,7 @@ func setupError(err error, cfg *Config, entries uint32) error {
 	case errors.Is(err, syscall.EINVAL):
 		return fmt.Errorf("set up ring: %w: %w", err, &UnsupportedError{"a ring that starts disabled", "5.10"})
 	case errors.Is(err, syscall.ENOMEM):
-		return fmt.Errorf("set up ring with %d entries: %w: free memory, or raise RLIMIT_MEMLOCK (ulimit -l) on kernels before 5.12, which count rings against it", entries, err)
+		return fmt.Errorf("set up ring with %d entries: %w: free memory, close other rings, or raise RLIMIT_MEMLOCK (ulimit -l), against which kernels before 5.12, and newer ones such as 6.18, count rings", entries, err)
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return fmt.Errorf("set up ring: %w: close files, or raise the limit of open files (ulimit -n)", err)
 	}

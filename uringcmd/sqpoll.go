@@ -3,8 +3,8 @@ package uringcmd
 import (
 	"sync/atomic"
 	"syscall"
-	"time"
 
+	"github.com/nvmepass/nvmepass/internal/stall"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/uapi"
 )
@@ -24,7 +24,7 @@ func (r *Ring) submitToThread(want uint32) error {
 	r.stats.Submitted += uint64(r.tail - atomic.LoadUint32(r.sqTail))
 	// The store is a full barrier, so that the flag below is not older.
 	atomic.StoreUint32(r.sqTail, r.tail)
-	var since time.Time
+	var idle stall.Clock
 	last := atomic.LoadUint32(r.cqTail)
 	for {
 		flags := uint32(0)
@@ -68,12 +68,11 @@ func (r *Ring) submitToThread(want uint32) error {
 			return nil
 		}
 		if t := atomic.LoadUint32(r.cqTail); t != last {
-			last, since = t, time.Time{}
+			last = t
+			idle.Reset()
 			continue
 		}
-		if since.IsZero() {
-			since = time.Now()
-		} else if time.Since(since) > r.cfg.StallLimit {
+		if idle.Over(r.cfg.StallLimit) {
 			return r.stalled(want)
 		}
 	}

@@ -1,6 +1,7 @@
 package uringcmd
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"syscall"
@@ -9,7 +10,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/uapi"
 )
 
-// canBeQuick tells whether enterOnce and the short way of Turn serve this ring:
+// canBeQuick tells whether enterOnce and the short way of Turns serve this ring:
 // it is entered by a registered index, the kernel touches both queues on this
 // thread alone, entries stay in their places, and waits need not tell the
 // scheduler.
@@ -78,58 +79,127 @@ func (r *Ring) entered(n int, errno syscall.Errno) error {
 	return nil
 }
 
-// Taken receives what Turn takes. Give both slices room for all slots, so that
-// nothing is allocated.
-type Taken struct {
+// Loop is what Turns does, and what came of it. It belongs to the ring's owner.
+type Loop struct {
+	// Batch is the most commands of a turn, at least 1.
+	Batch int
+	// A turn that leaves no slot free waits for Wait completions (cut to the
+	// number in flight) and then takes at most TakeFull of them; any other turn
+	// does not wait, and takes at most Take of those that are there.
+	Wait, TakeFull, Take int
 	// OK is the Completion.Res of a command that succeeded.
 	OK int32
-	// Free gets the slots of those that did appended.
+	// Stop, unless it is nil, ends Turns before the turn at which it holds
+	// something else than While.
+	Stop  *atomic.Uint32
+	While uint32
+
+	// Free are the slots to use, the last one first. The slots of commands that
+	// succeeded are appended: give it room for all, so that nothing is allocated.
 	Free []int
-	// Other gets the completions of all others appended; their slots are free
-	// as well.
+	// Other gets the completions of all others appended. Their slots are free,
+	// and the caller's to put into Free.
 	Other []Completion
-	// Limit is the most completions to take.
-	Limit int
+
+	// Turns counts turns, InFlight sums up the commands in flight when they
+	// entered the kernel, and Succeeded counts the commands that did.
+	Turns, InFlight, Succeeded uint64
 }
 
-func (t *Taken) add(c Completion) {
-	if c.Res == t.OK {
-		t.Free = append(t.Free, c.Slot)
-	} else {
-		t.Other = append(t.Other, c)
-	}
+// neverStops is the Stop of a Loop without one.
+var neverStops atomic.Uint32
+
+// next is how many commands the next turn has, and whether there is one: Turns
+// ends if not.
+func (l *Loop) next(words int) (int, bool) {
+	n := min(l.Batch, len(l.Free))
+	return n, n <= words && len(l.Other) == 0 && (l.Stop == nil || l.Stop.Load() == l.While)
 }
 
-// turnSlow is Turn in its parts.
-func (r *Ring) turnSlow(slots []int, words []uint64, wordAt, wait int, t *Taken) error {
-	for i, slot := range slots {
-		if words != nil && uint(slot) < uint(len(r.gen)) && !r.Busy(slot) && !r.closed {
-			r.setWord(slot, wordAt, words[i])
-		}
-		if err := r.Publish(slot); err != nil {
-			return err
-		}
-	}
-	if err := r.Submit(wait); err != nil {
-		return err
-	}
-	var some [64]Completion
-	for left := t.Limit; left > 0; {
-		n := r.Reap(some[:min(left, len(some))])
-		for _, c := range some[:n] {
-			t.add(c)
-		}
-		if left -= n; n == 0 {
-			break
-		}
+// checkTurns says what is wrong with the arguments of Turns.
+func (r *Ring) checkTurns(wordAt int, l *Loop) error {
+	switch {
+	case l.Batch < 1 || l.Wait < 0 || l.TakeFull < 0 || l.Take < 0:
+		return fmt.Errorf("turns of batch %d, wait %d, take %d and %d: need a batch of at least 1 and nothing negative", l.Batch, l.Wait, l.TakeFull, l.Take)
+	case wordAt > int(r.sqeSize)-8:
+		return fmt.Errorf("turns with a word at byte %d of an entry: need 0 to %d, or less than 0 for none", wordAt, r.sqeSize-8)
 	}
 	return nil
 }
 
-// badWords says what is wrong with the words of a Turn.
-func (r *Ring) badWords(slots []int, words []uint64, wordAt int) error {
-	if len(words) < len(slots) {
-		return fmt.Errorf("publish %d slots with %d words: give one word per slot, or nil", len(slots), len(words))
+// TurnBy is one turn of Turns whose commands publish makes and publishes, in the
+// order of the slots that it gets: for commands that differ by more than a word.
+// If it fails, what it published stays in flight and is sent by the next turn.
+// As in Turns, there is none if words is less than the commands of the turn, and
+// used is how many were published.
+func (r *Ring) TurnBy(words int, l *Loop, publish func(slots []int) error) (used int, err error) {
+	n, ok := l.next(words)
+	if !ok {
+		return 0, nil
 	}
-	return fmt.Errorf("publish with a word at byte %d of an entry: need 0 to %d", wordAt, 1<<r.sqShift-8)
+	if n == 0 && r.inFlight == 0 {
+		return 0, errors.New("turn: no slot is free and no command is in flight: put slots into Loop.Free")
+	}
+	left, before := len(l.Free)-n, r.inFlight
+	if n > 0 {
+		err = publish(l.Free[left:])
+	}
+	used = r.inFlight - before
+	l.Free = append(l.Free[:left], l.Free[left+used:]...)
+	if err != nil {
+		return used, err
+	}
+	wait, limit := 0, l.Take
+	if left == 0 {
+		wait, limit = l.Wait, l.TakeFull
+	}
+	l.Turns++
+	l.InFlight += uint64(r.inFlight)
+	return used, r.submitAndTake(wait, limit, l)
+}
+
+// slowTurn is one turn of Turns in its parts, for any ring in any state.
+func (r *Ring) slowTurn(words []uint64, wordAt int, l *Loop) (int, error) {
+	return r.TurnBy(len(words), l, func(slots []int) error {
+		for i, slot := range slots {
+			if wordAt >= 0 && uint(slot) < uint(len(r.gen)) && !r.Busy(slot) && !r.closed {
+				r.setWord(slot, wordAt, words[i])
+			}
+			if err := r.Publish(slot); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r *Ring) submitAndTake(wait, limit int, l *Loop) error {
+	if err := r.Submit(wait); err != nil {
+		return err
+	}
+	r.take(limit, l)
+	return nil
+}
+
+// take takes up to limit completions of any kind.
+func (r *Ring) take(limit int, l *Loop) {
+	var some [64]Completion
+	for limit > 0 {
+		n := r.Reap(some[:min(limit, len(some))])
+		for _, c := range some[:n] {
+			l.add(c)
+		}
+		if limit -= n; n == 0 {
+			break
+		}
+	}
+}
+
+func (l *Loop) add(c Completion) {
+	if c.Res == l.OK {
+		l.Free = append(l.Free, c.Slot)
+		l.Succeeded++
+	} else {
+		l.Other = append(l.Other, c)
+	}
 }

@@ -120,7 +120,7 @@ func runModel(t *testing.T, cfg passthru.QueueConfig, seed uint64, steps int) {
 			t.Fatalf("%v of %+v", err, *s)
 		}
 	}
-	done, taken := make([]uringcmd.Completion, cfg.Depth+1), uringcmd.Taken{OK: q.OKResult()}
+	done, loop := make([]uringcmd.Completion, cfg.Depth+1), uringcmd.Loop{OK: q.OKResult()}
 	for step := range steps {
 		failed, x := a.Failed, random.Uint64()
 		wait := int(x>>32)%(cfg.Depth+3) - 1
@@ -167,15 +167,23 @@ func runModel(t *testing.T, cfg passthru.QueueConfig, seed uint64, steps int) {
 			}
 		default:
 			all = giveAll()
-			taken.Free, taken.Other, taken.Limit = taken.Free[:0], taken.Other[:0], random.IntN(cfg.Depth+2)
-			err = q.ReadTurn(batch, slbas, nlb, wait, &taken)
-			if err != nil && len(taken.Free)+len(taken.Other) > 0 {
-				t.Fatalf("step %d: completions beside an error: %v", step, err)
+			if len(batch) == 0 && q.InFlight() == 0 {
+				continue
 			}
-			for _, slot := range taken.Free {
+			loop.Batch, loop.Wait, loop.TakeFull = max(1, len(batch)), max(0, wait), random.IntN(cfg.Depth+2)
+			loop.Free, loop.Other = append(loop.Free[:0], batch...), loop.Other[:0]
+			var used int
+			used, err = q.ReadTurns(slbas, nlb, &loop)
+			if err != nil {
+				if len(loop.Other) > 0 || !slices.Equal(loop.Free, batch[used:]) {
+					t.Fatalf("step %d: %v and %v beside an error after %d of %v: %v", step, loop.Free, loop.Other, used, batch, err)
+				}
+				loop.Free = nil
+			}
+			for _, slot := range loop.Free {
 				finished(uringcmd.Completion{Slot: slot, Res: q.OKResult()})
 			}
-			for _, c := range taken.Other {
+			for _, c := range loop.Other {
 				finished(c)
 			}
 		}
@@ -193,7 +201,7 @@ func runModel(t *testing.T, cfg passthru.QueueConfig, seed uint64, steps int) {
 	if s := q.Stats(); s.Submitted != s.Reaped || q.InFlight() != 0 || good == 0 || bad == 0 {
 		t.Fatalf("%+v, %d in flight, %d good, %d bad", s, q.InFlight(), good, bad)
 	}
-	if err := q.ReadTurn([]int{0}, []uint64{0}, perSlot, 1, &taken); !errors.Is(err, uringcmd.ErrClosed) {
+	if _, err := q.ReadTurns([]uint64{0}, perSlot, &uringcmd.Loop{Batch: 1, Free: []int{0}}); !errors.Is(err, uringcmd.ErrClosed) {
 		t.Fatalf("after Close: %v", err)
 	}
 }

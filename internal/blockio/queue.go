@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -29,7 +30,7 @@ type Queue struct {
 	blocks    uint64
 	perBuffer uint32
 	built     []uint64 // see passthru.Queue
-	offsets   []uint64 // scratch of ReadTurn
+	offsets   []uint64 // scratch of ReadTurns
 
 	late    bool            // see passthru.Queue
 	vectors *fixedbuf.Arena // an iovec for each slot, nil if commands carry none
@@ -148,7 +149,7 @@ func open(t target, cfg *passthru.QueueConfig) (*Queue, error) {
 	}
 	q := &Queue{
 		path: t.file.Path, writable: t.file.Writable, lba: lba, blocks: t.blocks, perBuffer: uint32(blocks),
-		built: make([]uint64, cfg.Depth), offsets: make([]uint64, cfg.Depth), late: cfg.Linear,
+		built: make([]uint64, cfg.Depth), late: cfg.Linear,
 	}
 	var err error
 	if cfg.Vectored {
@@ -247,18 +248,37 @@ func (q *Queue) ReadBatch(slots []int, slbas []uint64, nlb uint32) error {
 	return nil
 }
 
-// ReadTurn is ReadBatch, Submit and Take in one; see passthru.Queue.ReadTurn.
-func (q *Queue) ReadTurn(slots []int, slbas []uint64, nlb uint32, wait int, t *uringcmd.Taken) error {
-	if q.readyToRead(slots, slbas, nlb) {
-		for i, slba := range slbas {
-			q.offsets[i] = slba * q.lba
+// ReadTurns goes round the loop of ReadBatch, Submit and Take; see
+// passthru.Queue.ReadTurns.
+func (q *Queue) ReadTurns(slbas []uint64, nlb uint32, l *uringcmd.Loop) (int, error) {
+	if !q.allReads(slbas, nlb, l.Free) {
+		return q.core.Ring.TurnBy(len(slbas), l, func(slots []int) error { return q.ReadBatch(slots, slbas[:len(slots)], nlb) })
+	}
+	if len(slbas) > len(q.offsets) {
+		q.offsets = make([]uint64, len(slbas))
+	}
+	for i, slba := range slbas {
+		q.offsets[i] = slba * q.lba
+	}
+	return q.core.Ring.Turns(q.offsets[:len(slbas)], offsetAt, l)
+}
+
+// allReads is that of passthru.Queue.
+func (q *Queue) allReads(slbas []uint64, nlb uint32, free []int) bool {
+	most := uint64(0)
+	for _, slba := range slbas {
+		most = max(most, slba)
+	}
+	if q.late || most > q.blocks-uint64(nlb) {
+		return false
+	}
+	kind := uint64(readOp)<<32 | uint64(nlb)
+	for _, slot := range free {
+		if uint(slot) >= uint(len(q.built)) || q.core.Ring.Busy(slot) || q.built[slot] != kind && q.fill(readOp, slot, 0, nlb) != nil {
+			return false
 		}
-		return q.core.Ring.Turn(slots, q.offsets[:len(slots)], offsetAt, wait, t)
 	}
-	if err := q.ReadBatch(slots, slbas, nlb); err != nil {
-		return err
-	}
-	return q.core.Ring.Turn(nil, nil, 0, wait, t)
+	return !slices.ContainsFunc(q.built, func(k uint64) bool { return k != kind })
 }
 
 // offsetAt is where an entry holds the offset (off of struct io_uring_sqe).
@@ -308,10 +328,14 @@ func (q *Queue) publish(op uint32, slot int, slba uint64, nlb uint32) error {
 		q.core.Ring.Entry(slot).Off = slba * q.lba
 		return q.core.Ring.Publish(slot)
 	}
-	return q.build(op, slot, slba, nlb)
+	if err := q.fill(op, slot, slba, nlb); err != nil {
+		return err
+	}
+	return q.core.Ring.Publish(slot)
 }
 
-func (q *Queue) build(op uint32, slot int, slba uint64, nlb uint32) error {
+// fill writes the slot's entry whole, after all checks.
+func (q *Queue) fill(op uint32, slot int, slba uint64, nlb uint32) error {
 	name := map[uint32]string{readOp: "block read", writeOp: "block write"}[op]
 	if err := q.core.CheckSlot(slot); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -336,7 +360,7 @@ func (q *Queue) build(op uint32, slot int, slba uint64, nlb uint32) error {
 	e.Opcode = opcodeOf(op == writeOp, fixed, q.vectors != nil)
 	*q.core.Ring.Entry(slot) = e
 	q.built[slot] = uint64(op)<<32 | uint64(nlb)
-	return q.core.Ring.Publish(slot)
+	return nil
 }
 
 // iovecSize is sizeof(struct iovec).

@@ -64,9 +64,10 @@ func (q *Queue) ReadBatch(slots []int, _ []uint64, _ uint32) error {
 	return err
 }
 
-// ReadTurn is ReadBatch, Submit and Take in one; see uringcmd.Ring.Turn.
-func (q *Queue) ReadTurn(slots []int, _ []uint64, _ uint32, wait int, t *uringcmd.Taken) error {
-	return q.ring.Turn(slots, nil, 0, wait, t)
+// ReadTurns goes round the loop of ReadBatch, Submit and Take; see
+// uringcmd.Ring.Turns.
+func (q *Queue) ReadTurns(slbas []uint64, _ uint32, l *uringcmd.Loop) (int, error) {
+	return q.ring.Turns(slbas, -1, l)
 }
 
 // Submit sends everything published and waits; see uringcmd.Ring.Submit.

@@ -15,6 +15,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/internal/uapi"
+	"github.com/nvmepass/nvmepass/internal/unclosed"
 	"github.com/nvmepass/nvmepass/iopoll"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
@@ -79,7 +80,10 @@ type Queue struct {
 	plain  bool // the file is not registered
 	polled bool
 	closed bool
+	mark   *unclosed.Mark
 }
+
+var queues = unclosed.NewKind("Queue")
 
 // Open opens the file and makes ring and buffers. prove performs real reads
 // with q.Bufs as they then are, and says how the kernel took them: EINVAL or
@@ -89,6 +93,9 @@ func Open(f File, o Options, prove func(q *Queue) error) (*Queue, error) {
 	q := &Queue{path: f.Path, plain: o.PlainFile, polled: o.Poll}
 	if err := q.open(f, o, prove); err != nil {
 		return nil, errors.Join(err, q.Close())
+	}
+	if unclosed.On() {
+		q.mark = unclosed.Opened(queues, q, f.Path)
 	}
 	return q, nil
 }
@@ -287,6 +294,7 @@ func (q *Queue) Close() error {
 		}
 	}
 	q.closed = true
+	q.mark.Closed()
 	if q.Bufs != nil {
 		errs = append(errs, q.Bufs.Close())
 	}

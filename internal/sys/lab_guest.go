@@ -2,6 +2,7 @@ package sys
 
 import (
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,3 +41,10 @@ func KillAll(sig syscall.Signal) error { return unix.Kill(-1, sig) }
 
 // Sync is sync(2): it starts writing back every file system and waits for it.
 func Sync() { unix.Sync() }
+
+// Uptime is the time since the machine booted, by CLOCK_MONOTONIC.
+func Uptime() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
+	return time.Duration(ts.Nano())
+}

@@ -24,6 +24,7 @@ var System = FS{Root: "/sys", Dev: "/dev"}
 func text(dir, attr string) string {
 	b, err := os.ReadFile(filepath.Join(dir, attr))
 	if err != nil {
+		miss(err)
 		return ""
 	}
 	return strings.TrimSpace(string(b))
@@ -40,6 +41,7 @@ func number(dir, attr string) (n int64, ok bool) {
 func children(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
+		miss(err)
 		return nil
 	}
 	names := make([]string, len(entries))
@@ -70,7 +72,7 @@ func subsystem(dir string) string {
 // devNode is the path of the device's node, from its uevent file.
 func (f FS) devNode(dir string) string {
 	for line := range strings.SplitSeq(text(dir, "uevent"), "\n") {
-		if name, ok := strings.CutPrefix(line, "DEVNAME="); ok {
+		if name, ok := strings.CutPrefix(line, "DEVNAME="); ok && filepath.IsLocal(name) {
 			return filepath.Join(f.Dev, name)
 		}
 	}

@@ -40,8 +40,8 @@ func ReadPCILink(controllerDir string) (l PCILink, ok bool) {
 func gigatransfers(s string) float64 {
 	digits, unit, _ := strings.Cut(s, " ")
 	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !strings.HasPrefix(unit, "GT/s") {
-		return 0
+	if err != nil || !strings.HasPrefix(unit, "GT/s") || !(v > 0 && v < 1e4) {
+		return 0 // "Inf" and "NaN" are numbers to ParseFloat, and no speed
 	}
 	return v
 }

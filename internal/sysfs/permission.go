@@ -26,6 +26,8 @@ func OpenError(path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case OutOfFiles(err):
+		return fmt.Errorf("open %s: %w: %s", path, err, MoreFiles)
 	case !errors.Is(err, syscall.EACCES) && !errors.Is(err, syscall.EPERM):
 		return fmt.Errorf("open %s: %w", path, err)
 	}

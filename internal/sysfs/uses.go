@@ -17,6 +17,19 @@ type Use struct {
 	By string
 }
 
+// String says it in words.
+func (u Use) String() string {
+	switch u.Kind {
+	case "mount":
+		return u.Device + " is mounted on " + u.By
+	case "swap":
+		return u.Device + " is swap space in use"
+	case "holder":
+		return u.Device + " is held by " + u.By
+	}
+	return u.Device + " has partition " + u.By
+}
+
 // maxHolders bounds how many devices are followed, should holders go in circles.
 const maxHolders = 1000
 

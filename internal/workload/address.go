@@ -52,9 +52,11 @@ func (a *addresses) fill(dst []uint64) {
 			dst[i] = a.first + a.skewed.draw(&a.gen)*a.nlb
 		}
 	default:
+		first, count, nlb, gen := a.first, a.count, a.nlb, a.gen // in registers
 		for i := range dst {
-			n, _ := bits.Mul64(a.gen.next(), a.count)
-			dst[i] = a.first + n*a.nlb
+			n, _ := bits.Mul64(gen.next(), count)
+			dst[i] = first + n*nlb
 		}
+		a.gen = gen
 	}
 }

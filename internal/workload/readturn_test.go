@@ -18,17 +18,14 @@ import (
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
-// turnQueue is a ringQueue that does a turn of reads in one call.
+// turnQueue is a ringQueue that goes round the loop of reads by itself.
 type turnQueue struct{ *ringQueue }
 
-func (q turnQueue) ReadTurn(slots []int, slbas []uint64, nlb uint32, wait int, t *uringcmd.Taken) error {
+func (q turnQueue) ReadTurns(slbas []uint64, nlb uint32, l *uringcmd.Loop) (int, error) {
 	if q.refuse >= 0 { // a part of the batch is published, and nothing sent
-		if err := q.ReadBatch(slots, slbas, nlb); err != nil {
-			return err
-		}
-		return q.Turn(nil, nil, 0, wait, t)
+		return q.TurnBy(len(slbas), l, func(slots []int) error { return q.ReadBatch(slots, slbas[:len(slots)], nlb) })
 	}
-	return q.Turn(slots, slbas, 88, wait, t)
+	return q.Turns(slbas, 88, l)
 }
 
 // newTurnQueue has the ring take the short way if holdP.
@@ -50,7 +47,7 @@ func newTurnQueue(t *testing.T, depth int, k *ringtest.Kernel, holdP bool) turnQ
 	return turnQueue{q}
 }
 
-// TestReadTurnsAreTurns: in one call a turn, a run of reads makes the calls that
+// TestReadTurnsAreTurns: going round by itself, a run of reads makes the calls that
 // it makes otherwise, with the same commands in them, and counts the same.
 func TestReadTurnsAreTurns(t *testing.T) {
 	const calls = 200

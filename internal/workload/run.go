@@ -93,6 +93,9 @@ type runner struct {
 	errors          map[string]uint64
 	fatal           error
 
+	loopOf uringcmd.Loop // of turnReads
+	ahead  []uint64      // its addresses that are not used yet
+
 	left   uint64  // commands that may still be issued
 	detail *detail // nil unless more than the totals is asked for
 	gen    random  // of the mix of reads and writes
