@@ -5,12 +5,13 @@ GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+VULN     := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Arguments of make compare, as in: make compare ARGS="--rounds 9 --cpu 1"
 ARGS ?=
 
-.PHONY: all bench compare long test unit integration lint fuzz lab-packages lab-kernels clean nvmepass dist deb
+.PHONY: all bench compare long soak faults test unit integration lint fuzz memory vuln lab-packages lab-kernels clean nvmepass dist deb
 
 all: nvmepass
 
@@ -35,7 +36,7 @@ test: unit integration
 
 # -race needs a C compiler; nothing that ships does.
 unit: lab-packages lab-kernels
-	scripts/packages.sh gcc make libc6-dev liburing-dev qemu-utils $(if $(CI),chromium groff-base)
+	scripts/packages.sh gcc make libc6-dev liburing-dev qemu-utils $(if $(CI),chromium groff-base fio)
 	env -u NVMEPASS_TEST_DEVICE CGO_ENABLED=1 NVMEPASS_LAB_REQUIRED=$(CI) $(GO) test -race ./...
 	$(GO) -C test/readers test ./...
 
@@ -50,6 +51,7 @@ endif
 
 lint:
 	test -z "$$(gofmt -l .)"
+	$(GO) mod verify
 	$(GO) vet ./...
 	$(GO) run $(GOLANGCI) run ./...
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) vet ./...
@@ -57,8 +59,32 @@ lint:
 
 # What takes too long for every change: before a release, for some hours.
 long: lab-packages lab-kernels nvmepass
+	NVMEPASS_TEST_LONG=1 $(GO) test -count=1 -v -timeout 60m ./test/newcomer
 	NVMEPASS_TEST_LONG=1 $(GO) run ./test/matrix
-	scripts/fuzz.sh 10m
+	$(GO) run ./test/faults/run
+	scripts/memory.sh -report docs/memory.md
+	scripts/fuzz.sh -report docs/fuzzing.md 10m
+
+# The fault laboratory: every fault on the oldest and the newest kernel, into docs/reliability.md. FAULTS are arguments of it, as in: make
+# faults FAULTS=-check, a short run.
+FAULTS ?=
+faults: lab-packages lab-kernels
+	$(GO) run ./test/faults/run $(FAULTS)
+
+# What holds rings and arenas, under what finds misuse of memory: some minutes.
+memory:
+	scripts/packages.sh gcc libc6-dev
+	scripts/memory.sh
+
+# Known vulnerabilities in what is used; needs a network that reaches vuln.go.dev.
+vuln:
+	$(GO) run $(VULN) ./...
+
+# All paths at once under faults, verified; docs/soak.md says how.
+# SOAK_ARGS are arguments of it, as in: make soak SOAK_ARGS="-for 8h -kernel all"
+SOAK_ARGS ?= -for 10m
+soak: lab-packages lab-kernels
+	CGO_ENABLED=0 $(GO) run ./test/soak $(SOAK_ARGS)
 
 # A short run of every fuzz target.
 FUZZTIME ?= 10s

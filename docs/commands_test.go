@@ -13,7 +13,7 @@ import (
 
 var (
 	command = regexp.MustCompile("(?:^    |`)(?:sudo )?(?:[$]PWD/|\\./)?nvmepass ([^`]*)")
-	flag    = regexp.MustCompile(`(?:^|\s)--([a-z][a-z0-9-]*)`)
+	given   = regexp.MustCompile(`(?:^|\s)--([a-z][a-z0-9-]*)`)
 	helped  = regexp.MustCompile(`(?m)^\s+(?:-\w, )?--([a-z][a-z0-9-]*)`)
 )
 
@@ -39,7 +39,7 @@ func split(line string) (sub, flags []string) {
 		}
 		break
 	}
-	for _, m := range flag.FindAllStringSubmatch(line, -1) {
+	for _, m := range given.FindAllStringSubmatch(line, -1) {
 		flags = append(flags, m[1])
 	}
 	return sub, flags

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"os"
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
 )
 
 // decoders are all decoders of bytes that come from a drive.
@@ -50,22 +54,62 @@ var decoders = map[string]func([]byte) (any, error){
 	"command":      func(b []byte) (any, error) { return DecodeCommand(b) },
 }
 
-// decodeAll runs all decoders; none may panic, and what they return is valid
-// JSON.
+// decodeAll runs all decoders. None may panic or change its input; what they
+// return is valid JSON whose texts are fit for a terminal, and takes a bounded
+// multiple of what was given; an error names the structure and the size.
 func decodeAll(t *testing.T, b []byte) {
 	t.Helper()
+	before := bytes.Clone(b)
 	for name, decode := range decoders {
 		v, err := decode(b)
+		if !bytes.Equal(b, before) {
+			t.Fatalf("%s changed its input", name)
+		}
 		if err != nil {
-			if err.Error() == "" {
-				t.Fatalf("%s: empty error", name)
+			var short *SizeError
+			if errors.As(err, &short) && (short.Given > len(b) || short.Need <= short.Given) || err.Error() == "" {
+				t.Fatalf("%s of %d bytes: %v", name, len(b), err)
 			}
 			continue
 		}
 		j, err := json.Marshal(v)
-		if err != nil || !json.Valid(j) {
+		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+		if limit := 64*len(b) + 64<<10; len(j) > limit {
+			t.Fatalf("%s made %d bytes of %d", name, len(j), len(b))
+		}
+		requirePrintable(t, name, j)
+	}
+}
+
+// requirePrintable checks every text of a JSON document.
+func requirePrintable(t *testing.T, name string, doc []byte) {
+	t.Helper()
+	if !bytes.Contains(doc, []byte(`\u`)) && bytes.IndexFunc(doc, func(r rune) bool { return r >= 0x7f }) < 0 {
+		return // nothing is escaped, and all is ASCII
+	}
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return
+		}
+		text, _ := token.(string)
+		for _, r := range text {
+			if !unicode.IsPrint(r) {
+				t.Fatalf("%s: %q holds %U", name, text, r)
+			}
+		}
+	}
+}
+
+// TestEveryDecoderIsFuzzed, so that a new one cannot be forgotten.
+func TestEveryDecoderIsFuzzed(t *testing.T) {
+	source, err := os.ReadFile("fuzz_test.go")
+	require.NoError(t, err)
+	for _, name := range exported(t, "Decode", "") {
+		require.Contains(t, string(source), name+"(b", "no fuzz target calls it")
 	}
 }
 
@@ -85,6 +129,9 @@ func FuzzDecoders(f *testing.F) {
 	f.Add([]byte{1, 8, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1})
 	f.Add(append([]byte{0xff, 7}, bytes.Repeat([]byte{1}, 200)...)) // counts that are too high, or just not
 	f.Add(append([]byte{2, 0, 0, 0, 15}, bytes.Repeat([]byte{0x80}, 400)...))
+	f.Add(append(make([]byte, 4), "=cmd|'/c'!A0\x1b]0;title\x07\u202e<script>"...)) // a serial number
+	f.Add(bytes.Repeat([]byte{0xff}, IdentifySize))
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		decodeAll(t, b)
 		// The fuzzer rarely finds a page's length by itself.

@@ -99,6 +99,44 @@ func TestContextEndsDuringStart(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrClosed)
 }
 
+// TestContextEndsAfterAFailure: the error of a transfer whose first command failed
+// tells of the others that go on by themselves, since they may still land.
+func TestContextEndsAfterAFailure(t *testing.T) {
+	var armed atomic.Bool
+	k := &ringtest.Kernel{}
+	k.Answer = func(e ringtest.Entry) (int32, uint64, bool) {
+		switch {
+		case !armed.Load():
+			return 0, 0, true
+		case e.Command().CDW10 == 0:
+			return int32(nvme.WriteFault), 0, true
+		}
+		return 0, 0, false
+	}
+	k.OnEnter = func(n, _, flags uint32) (int, syscall.Errno) {
+		done := k.Default(n, flags)
+		for !armed.Load() && len(k.Held) > 0 {
+			k.Release(0, 0)
+		}
+		return done, 0
+	}
+	d := engineDevice(t, Config{Depth: 4, BufferSize: 512, Poll: true, StallLimit: endless}, k)
+	_, err := d.ReadAt(make([]byte, 512), 0)
+	require.NoError(t, err)
+	armed.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	n, err := d.WriteAtContext(ctx, make([]byte, 3*512), 0)
+	require.Zero(t, n)
+	require.ErrorIs(t, err, nvme.WriteFault)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "go on by themselves")
+	armed.Store(false)
+	_, err = d.WriteAtContext(t.Context(), make([]byte, 3*512), 0)
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+}
+
 // TestTimeoutOfACommand beyond the ring's stall limit would cost all others.
 func TestTimeoutOfACommand(t *testing.T) {
 	k := &ringtest.Kernel{}

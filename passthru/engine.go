@@ -279,7 +279,7 @@ func (e *engine) wait(ctx context.Context, i int) (held bool, err error) {
 	if s.err != nil {
 		return true, s.err
 	}
-	return true, deny(resultError(s.res, s.result, &s.cmd, e.set), &s.cmd, e.set, e.writable)
+	return true, deny(e.dev.missing(resultError(s.res, s.result, &s.cmd, e.set)), &s.cmd, e.set, e.writable)
 }
 
 // finish ends a slot's command; it is called by who carried it.

@@ -3,6 +3,7 @@ package passthru
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 
 	"github.com/nvmepass/nvmepass/nvme"
@@ -51,6 +52,9 @@ type KernelError struct {
 	// Passed lists the checks that this library made before, so that they
 	// need no second look. It may be empty.
 	Passed string
+	// Gone says that the namespace's node is not there any more, whatever the
+	// errno; the error then is ENODEV as well.
+	Gone bool
 }
 
 // Error implements error.
@@ -64,6 +68,9 @@ func (e *KernelError) Error() string {
 		return s + ErrCancelled.Error() + " (EINTR in the completion): the controller was reset or removed, or the command timed out"
 	}
 	s += fmt.Sprintf("the kernel refused it: %v (errno %d)", e.Errno, int(e.Errno))
+	if e.Gone {
+		return s + ": the drive is gone"
+	}
 	switch e.Errno {
 	case syscall.EINVAL:
 		if e.Passed != "" {
@@ -81,9 +88,12 @@ func (e *KernelError) Error() string {
 // was refused before.
 var errPolled = &UnsupportedError{Feature: "polled passthrough", MinimumKernel: "6.1"}
 
-// Unwrap returns the errno, and where it means that the kernel is too old an
-// *UnsupportedError.
+// Unwrap returns the errno, with ENODEV where the namespace is gone, and where it
+// means that the kernel is too old an *UnsupportedError.
 func (e *KernelError) Unwrap() []error {
+	if e.Gone {
+		return []error{e.Errno, syscall.ENODEV}
+	}
 	if e.Errno == syscall.EOPNOTSUPP {
 		return []error{e.Errno, errPolled}
 	}
@@ -93,6 +103,23 @@ func (e *KernelError) Unwrap() []error {
 // Is reports EINTR as ErrCancelled: in a completion it is no signal.
 func (e *KernelError) Is(target error) bool {
 	return target == ErrCancelled && e.Errno == syscall.EINTR
+}
+
+// missing looks for the reason of a refusal in the namespace itself. One with
+// several paths whose last is gone takes no command any more, but the kernel says
+// EINVAL (nvme_ns_head_chr_uring_cmd), and EAGAIN by ioctl.
+func (d *Device) missing(err error) error {
+	if err == nil || d == nil || d.pair.GenericDir == "" {
+		return err // before anything is allocated
+	}
+	var k *KernelError
+	if !errors.As(err, &k) || k.Errno != syscall.EINVAL && k.Errno != syscall.EAGAIN {
+		return err
+	}
+	if _, serr := os.Stat(d.pair.GenericDir); errors.Is(serr, os.ErrNotExist) {
+		k.Gone = true
+	}
+	return err
 }
 
 // resultError turns a completion's res into an error: 0 is success (never a

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/internal/ringtest"
+	"github.com/nvmepass/nvmepass/internal/sysfs"
 	"github.com/nvmepass/nvmepass/nvme"
 )
 
@@ -101,4 +103,26 @@ func TestOpErrorUnwraps(t *testing.T) {
 	err := &OpError{Op: "open", Path: "/dev/ng0n1", Err: fmt.Errorf("%w: set Config.Writable", ErrReadOnly)}
 	require.ErrorIs(t, err, ErrReadOnly)
 	require.EqualError(t, err, "open /dev/ng0n1: device is open for reading only: set Config.Writable")
+}
+
+// TestMissingNamespace: where the namespace's node went, EINVAL and EAGAIN mean
+// that the drive is gone, and nothing else does.
+func TestMissingNamespace(t *testing.T) {
+	there := t.TempDir()
+	for _, tt := range []struct {
+		dir   string
+		errno syscall.Errno
+		gone  bool
+	}{
+		{there + "/ng0n1", syscall.EINVAL, true}, {there + "/ng0n1", syscall.EAGAIN, true}, {there + "/ng0n1", syscall.EIO, false},
+		{there, syscall.EINVAL, false}, {"", syscall.EINVAL, false},
+	} {
+		d := &Device{pair: sysfs.Pair{GenericDir: tt.dir}}
+		err := d.missing(&KernelError{Op: "read", Errno: tt.errno})
+		require.ErrorIs(t, err, tt.errno)
+		require.Equal(t, tt.gone, errors.Is(err, syscall.ENODEV), "%+v", tt)
+		require.Equal(t, tt.gone, strings.Contains(err.Error(), "the drive is gone"))
+	}
+	require.NoError(t, (*Device)(nil).missing(nil))
+	require.NoError(t, (&Device{pair: sysfs.Pair{GenericDir: there + "/x"}}).missing(nil))
 }

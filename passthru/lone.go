@@ -46,7 +46,7 @@ func (e *engine) lone(ctx context.Context, op nvme.Opcode, v *vector, total, off
 		e.byRingOnly.Store(true)
 		return 0, false, nil
 	}
-	if err := deny(resultError(res, result, &cmd, e.set), &cmd, e.set, e.writable); err != nil {
+	if err := deny(e.dev.missing(resultError(res, result, &cmd, e.set)), &cmd, e.set, e.writable); err != nil {
 		return 0, true, err
 	}
 	return int(total), true, nil

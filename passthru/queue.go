@@ -567,7 +567,7 @@ func (q *Queue) Err(c Completion) error {
 		return err
 	}
 	d := q.of(c.Slot)
-	return deny(resultError(c.Res, c.Result, &cmd, d.set), &cmd, d.set, d.writable)
+	return deny(d.missing(resultError(c.Res, c.Result, &cmd, d.set)), &cmd, d.set, d.writable)
 }
 
 // OKResult is the Completion.Res of a command that succeeded.

@@ -2,6 +2,7 @@ package passthru
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -69,7 +70,8 @@ func (d *Device) WriteAt(p []byte, off int64) (n int, err error) {
 
 // WriteAtContext is WriteAt that returns early when ctx is done. Commands in
 // flight then go on by themselves with a copy of p: whether they were carried
-// out is not known.
+// out is not known. The error then matches ctx's, also if another command had
+// failed before.
 func (d *Device) WriteAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	return d.transfer(ctx, nvme.OpWrite, oneVector(p), off)
 }
@@ -231,6 +233,8 @@ func (e *engine) transfer(ctx context.Context, op nvme.Opcode, v *vector, total,
 		head, inFlight = (head+1)%maxPieces, inFlight-1
 		held, werr := e.wait(ctx, p.slot)
 		switch {
+		case gap && !held && !errors.Is(err, werr): // no other error would tell that something may still land
+			err = fmt.Errorf("%w; commands behind it go on by themselves: %w", err, werr)
 		case gap:
 		case werr != nil:
 			gap, err = true, werr // of the first byte that was not moved

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"encoding/binary"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -406,88 +405,6 @@ func zero(t *testing.T, d *passthru.Device, n int) {
 	require.NoError(t, err)
 }
 
-// TestRunCommandConsent: nothing is written without the flag, nor where the
-// drive is in use or holds something, unless that is overruled.
-func TestRunCommandConsent(t *testing.T) {
-	d := device(t, want{lba: 512, ms: 0, poll: 1, write: true})
-	zero(t, d, 2<<20)
-	args := []string{"run", d.Path(), "--rw", "randwrite", "--runtime", "100ms", "--progress", "none", "--offset", "8m", "--size", "1m"}
-	refused := func(code int, says ...string) {
-		t.Helper()
-		got, out, errs := nvmepass(t, args...)
-		require.Equal(t, code, got, errs)
-		require.Empty(t, out)
-		for _, s := range says {
-			require.Contains(t, errs, s)
-		}
-	}
-	allowed := func(says ...string) {
-		t.Helper()
-		code, _, errs := nvmepass(t, append(args, "--force-overwrite")...)
-		require.Zero(t, code, errs)
-		for _, s := range says {
-			require.Contains(t, errs, s)
-		}
-	}
-	refused(1, "--allow-write")
-	args = append(args, "--allow-write")
-	code, _, errs := nvmepass(t, args...)
-	require.Zero(t, code, errs)
-	for _, s := range []string{d.Path(), strings.TrimSpace(d.Controller().SN), strings.TrimSpace(d.Controller().MN), "bytes 8388608 to 9437183"} {
-		require.Contains(t, errs, s, "it shows what it overwrites")
-	}
-
-	// A file system's mark.
-	block := make([]byte, 512)
-	copy(block[1080-1024:], "\x53\xef")
-	_, err := d.WriteAt(block, 1024)
-	require.NoError(t, err)
-	refused(2, "ext4", "--force-overwrite", d.Path())
-	allowed("ext4")
-	zero(t, d, 2<<20)
-
-	// A partition, in the kernel's eyes as well, and a file system mounted.
-	mbr := make([]byte, 512)
-	entry := mbr[446:]
-	entry[4] = 0x83
-	binary.LittleEndian.PutUint32(entry[8:], 2048)
-	binary.LittleEndian.PutUint32(entry[12:], 2048)
-	mbr[510], mbr[511] = 0x55, 0xAA
-	writeStart(t, d, mbr)
-	refused(2, "MBR")
-	image := ext2Image(t)
-	_, err = d.WriteAt(image, 2048*512)
-	require.NoError(t, err)
-	require.NoError(t, sys.RereadPartitions(d.BlockPath()))
-	refused(2, "MBR", "partition 1")
-	part := d.BlockPath() + "p1"
-	require.Eventually(t, func() bool { _, err := os.Stat(part); return err == nil }, 5*time.Second, 10*time.Millisecond)
-	mounted := t.TempDir() + "/a folder"
-	require.NoError(t, os.Mkdir(mounted, 0o755))
-	require.NoError(t, syscall.Mount(part, mounted, "ext2", syscall.MS_RDONLY, ""))
-	refused(2, "partition 1", filepath.Base(part)+" is mounted on "+mounted)
-	require.NoError(t, syscall.Unmount(mounted, 0))
-
-	// Held by somebody else.
-	f, err := os.OpenFile(part, os.O_RDONLY|syscall.O_EXCL, 0)
-	require.NoError(t, err)
-	refused(2, "partition 1")
-	require.NoError(t, f.Close())
-	zero(t, d, 2<<20)
-	writeStart(t, d, make([]byte, 512))
-	require.NoError(t, sys.RereadPartitions(d.BlockPath()))
-	f, err = os.OpenFile(d.BlockPath(), os.O_RDONLY|syscall.O_EXCL, 0)
-	require.NoError(t, err)
-	refused(2, "held by another program")
-	allowed("held by another program")
-	require.NoError(t, f.Close())
-
-	// A read needs none of this, and the flag would mean nothing.
-	code, _, errs = nvmepass(t, "run", d.Path(), "--runtime", "100ms", "--progress", "none", "--allow-write")
-	require.Equal(t, 1, code)
-	require.Contains(t, errs, "writes nothing")
-}
-
 // TestRunCommandHolds: nobody else gets the block node while a run writes.
 func TestRunCommandHolds(t *testing.T) {
 	d := device(t, want{lba: 512, ms: 0, poll: 1, write: true})
@@ -538,35 +455,6 @@ func TestZoneRunCommandAppends(t *testing.T) {
 	code, _, errs := nvmepass(t, "run", d.Path(), "--rw", "randwrite", "--allow-write", "--runtime", "1")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "append")
-}
-
-// TestRunCommandRefusals: what the drive cannot do ends before any I/O.
-func TestRunCommandRefusals(t *testing.T) {
-	d := device(t, want{lba: 512, ms: 0, poll: 1})
-	other := device(t, want{lba: 4096, ms: 0})
-	for _, tt := range []struct {
-		code int
-		args []string
-		says []string
-	}{
-		{2, []string{d.Path(), "--bs", "513"}, []string{"--bs 513", "512"}},
-		{2, []string{d.Path(), "--bs", "64m"}, []string{"--bs 67108864", "at most"}},
-		{2, []string{d.Path(), "--offset", "1t"}, []string{"--offset"}},
-		{2, []string{d.Path(), "--size", "1t"}, []string{"--size"}},
-		{2, []string{d.Path(), "--size", "1k", "--bs", "4k"}, []string{"no whole command"}},
-		{2, []string{d.Path(), "--rw", "append", "--allow-write"}, []string{"no zones"}},
-		{1, []string{d.Path(), other.Path()}, []string{"--bs", "512 and 4096"}},
-		{2, []string{d.Path(), other.Path(), "--bs", "4k", "--shared-ring"}, []string{d.Path(), other.Path()}},
-		{1, []string{d.Path(), "--cpu", "4000"}, []string{"--cpu 4000"}},
-		{2, []string{"/dev/ng77n1"}, []string{"no such device"}},
-	} {
-		code, out, errs := nvmepass(t, append([]string{"run"}, tt.args...)...)
-		require.Equal(t, tt.code, code, "%v: %s", tt.args, errs)
-		require.Empty(t, out)
-		for _, s := range tt.says {
-			require.Contains(t, errs, s, "%v", tt.args)
-		}
-	}
 }
 
 // ext2Image is a small file system: mke2fs -t ext2 -b 1024 -N 16 -m 0 FILE 256k.

@@ -50,11 +50,12 @@ func TestVerifyCommandLayouts(t *testing.T) {
 		{lba: 512, ms: 64, write: true}, {lba: 4096, ms: 64, extended: true, write: true}, {lba: 512, ms: 8, write: true},
 	} {
 		d := device(t, w)
-		r := verifyResult(t, 0, d, "--do", "both", "--allow-write", "--path", "ioctl", "--size", "256k", "--loops", "2")
+		size := fmt.Sprint(256 << 10 / d.Layout().LBASize * d.Layout().UnderPRACT().Unit())
+		r := verifyResult(t, 0, d, "--do", "both", "--allow-write", "--path", "ioctl", "--size", size, "--loops", "2")
 		require.Equal(t, d.Layout().PI == nvme.PINone, r.MetadataCompared, "protection information alone is the drive's")
 		require.EqualValues(t, 2, r.Generation)
 		if d.Layout().PI != nvme.PINone {
-			verifyResult(t, 0, d, "--path", "passthru-poll", "--size", "256k", "--generation", "2")
+			verifyResult(t, 0, d, "--path", "passthru-poll", "--size", size, "--generation", "2")
 			continue
 		}
 		// Metadata alone that changed behind verify's back.
@@ -67,11 +68,11 @@ func TestVerifyCommandLayouts(t *testing.T) {
 			meta[7] ^= 1
 		}
 		require.NoError(t, d.WriteBlocks(t.Context(), 5, data, meta, nvme.IOOptions{}))
-		r = verifyResult(t, 4, d, "--size", "256k", "--generation", "2")
+		r = verifyResult(t, 4, d, "--size", size, "--generation", "2")
 		require.Len(t, r.Mismatches, 1)
 		require.Equal(t, "metadata", r.Mismatches[0].Kind)
 		require.Equal(t, []int{5, 7, 1}, []int{int(r.Mismatches[0].LBA), r.Mismatches[0].FirstByte, r.Mismatches[0].Bytes})
-		verifyResult(t, 0, d, "--size", "256k", "--generation", "2", "--metadata=false", "--path", "passthru-poll")
+		verifyResult(t, 0, d, "--size", size, "--generation", "2", "--metadata=false", "--path", "passthru-poll")
 	}
 }
 

@@ -90,8 +90,11 @@ func (s *singleRun) admin(ctx context.Context, device string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
+	if s.given("namespace-id") {
+		nsid = s.opts.NSID // 0 as well
+	}
 	t := single.ControllerTarget(c, nsid)
-	r, err := s.prepare(&t)
+	r, err := s.prepare(ctx, &t)
 	if err != nil {
 		return err
 	}

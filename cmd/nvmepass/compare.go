@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +23,8 @@ import (
 type compareFlags struct {
 	cfg                 compare.Config
 	paths, depths, rule string
-	output, save, html  string
+	output              string
+	saveFlags           saveFlags
 	baseline            string
 	progress            string
 	lab                 bool
@@ -76,18 +76,17 @@ one is found by itself.`,
 	fl.Var(timeValue{&f.cfg.Runtime}, "runtime", "measured time of a cell in each round, in seconds or with a unit")
 	fl.Var(timeValue{&f.cfg.Warmup}, "warmup", "time before that, not measured (fio: ramp_time)")
 	f.cfg.BlockSize = 0
-	fl.Var(&sizeValue{n: &f.cfg.BlockSize}, "bs", "bytes of each read (default one logical block)")
+	fl.Var(&sizeValue{n: &f.cfg.BlockSize}, "bs", "bytes of each read, extended metadata included (default one logical block)")
 	fl.StringVar(&f.cfg.RW, "rw", f.cfg.RW, "randread or read")
 	fl.StringVar(&f.rule, "batch-rule", "fio", "fio: submit up to B, reap 1 to B; tio: t/io_uring's, wait for B when full")
 	fl.BoolVar(&f.cfg.Ablate, "ablate", false, "run every cell again with each of the following switches turned over alone")
 	f.modeFlags.add(fl)
 	fl.Var(cpuValue{&f.cfg.CPU}, "cpu", "CPU to pin the submitting thread to (default not pinned)")
 	fl.Uint64Var(&f.cfg.Seed, "seed", f.cfg.Seed, "of the order of cells and of the addresses")
-	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json, csv, bench (for benchstat) or fio (its JSON)")
-	fl.StringVar(&f.save, "save", "", "write the JSON record to this file as well")
-	fl.StringVar(&f.html, "html", "", "write an HTML report to this file as well")
+	addFormat(fl, &f.output, "compare")
+	f.saveFlags.add(fl)
 	fl.StringVar(&f.baseline, "baseline", "", "show figures beside: series-2022, or a saved JSON record")
-	fl.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, line (for terminals), plain or none")
+	addProgress(fl, &f.progress)
 	fl.BoolVar(&f.lab, "lab", false, "run in the lab: the real driver, an emulated drive, its own guest")
 	f.labFlags.add(fl)
 	fl.BoolVar(&f.firstDevice, "first-device", false, "")
@@ -118,11 +117,11 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	f.cfg.Mode = f.modeFlags.mode
-	if !slices.Contains([]string{"text", "json", "csv", "bench", "fio"}, f.output) {
-		return usage("-o %q: need text, json, csv, bench or fio", f.output)
+	if err := checkFormat(f.output, "compare"); err != nil {
+		return err
 	}
-	if !slices.Contains([]string{"auto", "line", "plain", "none"}, f.progress) {
-		return usage("--progress %q: need auto, line, plain or none", f.progress)
+	if err := checkProgress(f.progress); err != nil {
+		return err
 	}
 	if len(f.cfg.Devices) == 0 && f.firstDevice {
 		f.cfg.Devices = passthru.Namespaces()[:min(1, len(passthru.Namespaces()))]
@@ -147,17 +146,13 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 	if err := checked.Validate(); err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("save") {
-		if err := checkSave(f.save); err != nil {
-			return err
-		}
-	}
-	if cmd.Flags().Changed("html") {
-		if err := checkTarget("--html", f.html); err != nil {
-			return err
-		}
+	if err := f.saveFlags.check(cmd.Flags()); err != nil {
+		return err
 	}
 	if cmd.Flags().Changed("baseline") {
+		if f.output != "text" {
+			return usage("--baseline %s: shown in text alone: use -o text", f.baseline)
+		}
 		return f.checkBaseline()
 	}
 	return nil
@@ -215,13 +210,7 @@ func (f *compareFlags) progressTo(stderr *os.File) (update func(compare.Progress
 // write renders a result as asked. A record that cannot be saved does not keep
 // the figures from standard output.
 func (f *compareFlags) write(res *compare.Result, stdout io.Writer) error {
-	var saved error
-	if f.save != "" {
-		saved = saveJSON(f.save, res)
-	}
-	if f.html != "" {
-		saved = errors.Join(saved, savePage(f.html, f.save, "compare", res))
-	}
+	saved := f.saveFlags.write("compare", res, func(w io.Writer) error { return report.JSON(w, res) })
 	return errors.Join(saved, f.print(res, stdout))
 }
 

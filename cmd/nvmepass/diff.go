@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +28,7 @@ type diffFlags struct {
 	failOn string
 	fails  []diff.FailOn
 	output string
+	color  colorFlag
 }
 
 func newDiff(stdout io.Writer) *cobra.Command {
@@ -56,27 +57,28 @@ be read, 6 found what --fail-on names.`,
   nvmepass diff old.json new.json --fail-on slower:3%          for CI: exit code 6 where a cell lost 3 % or more
   nvmepass diff old.json new.json --fail-on slower:3%,noisy    and where a cell cannot be judged
   nvmepass diff old.json new.json --margin 1% -o json`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usage("diff: need two records, OLD and NEW, not %d: see nvmepass diff --help", len(args))
 			}
 			if err := f.parse(); err != nil {
 				return err
 			}
-			return f.run(args[0], args[1], stdout)
+			return f.run(cmd.Context(), args[0], args[1], stdout)
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.margin, "margin", "", "largest change that counts as none (default 3%, or the size in --fail-on if that is less)")
 	fl.StringVar(&f.failOn, "fail-on", "", "exit with 6 where a cell is slower, faster, changed or noisy, with a size if it matters: slower:3%")
 	fl.BoolVar(&f.opt.Force, "force", false, "compare also runs that were not made alike")
-	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json or csv")
+	addFormat(fl, &f.output, "diff")
+	f.color.add(fl)
 	return cmd
 }
 
 func (f *diffFlags) parse() (err error) {
-	if !slices.Contains([]string{"text", "json", "csv"}, f.output) {
-		return usage("-o %q: need text, json or csv", f.output)
+	if err := errors.Join(checkFormat(f.output, "diff"), f.color.check()); err != nil {
+		return err
 	}
 	if f.failOn != "" {
 		if f.fails, err = diff.ParseFailOn(f.failOn); err != nil {
@@ -104,12 +106,12 @@ func (f *diffFlags) parse() (err error) {
 	return nil
 }
 
-func (f *diffFlags) run(oldPath, newPath string, stdout io.Writer) error {
-	old, err := loadRecord(oldPath)
+func (f *diffFlags) run(ctx context.Context, oldPath, newPath string, stdout io.Writer) error {
+	old, err := loadRecord(ctx, oldPath)
 	if err != nil {
 		return err
 	}
-	updated, err := loadRecord(newPath)
+	updated, err := loadRecord(ctx, newPath)
 	if err != nil {
 		return err
 	}
@@ -131,7 +133,7 @@ func (f *diffFlags) print(res *diff.Result, stdout io.Writer) error {
 	case "csv":
 		return report.DiffCSV(stdout, res)
 	}
-	return report.DiffText(stdout, res)
+	return report.DiffText(f.color.on(stdout), res)
 }
 
 // verdict is the error of a comparison that found what --fail-on names.
@@ -164,7 +166,11 @@ func (f *diffFlags) verdict(res *diff.Result) error {
 
 // loadRecord reads a record of any command. A file that is no record is a wrong
 // argument, one that cannot be read is not.
-func loadRecord(path string) (r *record.Record, err error) {
+func loadRecord(ctx context.Context, path string) (*record.Record, error) {
+	return untilDone(ctx, func() (*record.Record, error) { return openRecord(path) })
+}
+
+func openRecord(path string) (r *record.Record, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read record: %w; give a file written with --save", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/diff"
 	"github.com/nvmepass/nvmepass/internal/iosetup"
+	"github.com/nvmepass/nvmepass/internal/outfile"
+	"github.com/nvmepass/nvmepass/internal/report"
 )
 
 // savedRecord writes a record of one cell whose rounds have the given IOPS.
@@ -30,7 +33,7 @@ func savedRecord(t *testing.T, name string, change func(*compare.Config), rounds
 	}, nil)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), name)
-	require.NoError(t, saveJSON(path, res))
+	require.NoError(t, outfile.Write(path, func(w io.Writer) error { return report.JSON(w, res) }))
 	return path
 }
 
@@ -104,6 +107,7 @@ func TestReport(t *testing.T) {
 	require.Equal(t, exitOK, code, errs)
 	require.Empty(t, out)
 	require.Contains(t, errs, "s1-compare-bars-1_1.svg")
+	require.Regexp(t, `wrote .*report.html: 2 records, 1 chart\n$`, errs)
 	html, err := os.ReadFile(page)
 	require.NoError(t, err)
 	require.Contains(t, string(html), "<title>A &lt; B</title>")
@@ -124,7 +128,7 @@ func TestReport(t *testing.T) {
 		{nil, exitUsage, []string{"no record given"}},
 		{[]string{a}, exitUsage, []string{"-o report.html"}},
 		{[]string{a, a, "-o", page}, exitUsage, []string{a, "only once"}},
-		{[]string{a, "-o", dir}, exitUsage, []string{dir, "no regular file"}},
+		{[]string{a, "-o", dir}, exitUsage, []string{dir, "folder"}},
 		{[]string{a, "-o", dir + "/no/x.html"}, exitUsage, []string{"-o", "no such file"}},
 		{[]string{a, "-o", "-", "--charts", ""}, exitUsage, []string{"--charts", "no folder"}},
 		{[]string{a, "-o", "-", "--charts", page}, exitUsage, []string{"--charts", "not a directory"}},
@@ -144,7 +148,7 @@ func TestCompareWritesReportBenchAndFio(t *testing.T) {
 	res := result(t, compare.Sample{WindowNS: 1e9, OK: 5, Bytes: 2560, Run: compare.Counts{Issued: 5, OK: 5}})
 	page := filepath.Join(t.TempDir(), "page.html")
 	for format, says := range map[string]string{"bench": "BenchmarkCompare/dev=ng0n1/path=passthru", "fio": `"fio version"`} {
-		f := compareFlags{output: format, html: page}
+		f := compareFlags{output: format, saveFlags: saveFlags{html: page}}
 		var b strings.Builder
 		require.NoError(t, f.write(res, &b))
 		require.Contains(t, b.String(), says)

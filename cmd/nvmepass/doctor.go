@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ const doctorExamples = `  sudo nvmepass doctor                      the machine 
 
 func newDoctor(stdout *os.File) *cobra.Command {
 	var output string
+	var color colorFlag
 	var verbose, strict bool
 	cmd := &cobra.Command{
 		Use:   "doctor [DEVICE...]",
@@ -33,7 +35,7 @@ doubtful, a note is worth knowing. It ends with 0, with 2 if there is a problem,
 with --strict with 2 if there is a warning.`,
 		Example: doctorExamples,
 		RunE: func(cmd *cobra.Command, devices []string) error {
-			if err := checkOutput(output, "text", "json"); err != nil {
+			if err := errors.Join(checkFormat(output, "doctor"), color.check()); err != nil {
 				return err
 			}
 			r, err := doctor.ThisMachine().Run(cmd.Context(), devices)
@@ -44,11 +46,12 @@ with --strict with 2 if there is a warning.`,
 			if output == "json" {
 				return withCode(report.Document(stdout, r), verdict)
 			}
-			return withCode(report.Doctor(stdout, r, verbose), verdict)
+			return withCode(report.Doctor(color.on(stdout), r, verbose), verdict)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&output, "output", "o", "text", "format on standard output: text or json, which holds all findings")
+	addFormat(fl, &output, "doctor")
+	color.add(fl)
 	fl.BoolVarP(&verbose, "verbose", "v", false, "show in text what is fine as well")
 	fl.BoolVar(&strict, "strict", false, "end with 2 also if there is a warning")
 	return cmd

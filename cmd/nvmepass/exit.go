@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/compare"
@@ -16,9 +18,10 @@ const (
 	exitOK          = 0
 	exitUsage       = 1
 	exitDevice      = 2 // device, permission, unsupported
-	exitIO          = 3 // I/O error or NVMe status
+	exitIO          = 3 // I/O error or NVMe status, also of output
 	exitTimeout     = 5 // time-out, cancelled, device gone
 	exitInterrupted = 130
+	exitNoReader    = 141 // what a shell shows of a process that SIGPIPE ended
 )
 
 // codeError carries an exit code; err may be nil if all was said already.
@@ -49,6 +52,18 @@ func message(err error) string {
 	return err.Error()
 }
 
+// unprinted tells whether err is that standard output took no more.
+func unprinted(err error) bool {
+	e, ok := errors.AsType[*fs.PathError](err)
+	return ok && e.Op == "write" && e.Path == os.Stdout.Name()
+}
+
+// unwritten tells whether err is that standard output or a file took no more.
+func unwritten(err error) bool {
+	e, ok := errors.AsType[*fs.PathError](err)
+	return ok && (e.Op == "write" || e.Op == "sync")
+}
+
 func exitCode(ctx context.Context, err error) int {
 	var c *codeError
 	var bad *badflag.Error
@@ -63,6 +78,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.Is(err, compare.ErrStop), errors.Is(err, uringcmd.ErrStalled), errors.Is(err, lab.ErrTimeout):
 		return exitTimeout
+	case unwritten(err):
+		return exitIO
 	}
 	return exitDevice
 }

@@ -33,7 +33,7 @@ It ends with 0, or with 2 if a DEVICE is none or cannot be looked at.`,
 			if err := needDevices("info", devices); err != nil {
 				return err
 			}
-			if err := checkOutput(output, "text", "json"); err != nil {
+			if err := checkFormat(output, "info"); err != nil {
 				return err
 			}
 			info := &inventory.Info{Schema: inventory.InfoSchema}
@@ -52,6 +52,14 @@ It ends with 0, or with 2 if a DEVICE is none or cannot be looked at.`,
 			return withCode(report.Info(stdout, info), errors.Join(failed...))
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "format on standard output: text or json")
+	addFormat(cmd.Flags(), &output, "info")
 	return cmd
+}
+
+// needDevices refuses a command without a device.
+func needDevices(command string, devices []string) error {
+	if len(devices) > 0 {
+		return nil
+	}
+	return usage("%s: no device given: name a node such as /dev/ng0n1 or /dev/nvme0; nvmepass list shows them", command)
 }

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/consent"
+	"github.com/nvmepass/nvmepass/internal/outfile"
 	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/single"
 	"github.com/nvmepass/nvmepass/internal/sys"
@@ -60,7 +63,8 @@ func needSubcommand(cmd *cobra.Command, args []string) error {
 	hint := ""
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf("did you mean %s? ", near[0])
+		slices.SortStableFunc(near, func(a, b string) int { return distance(args[0], a) - distance(args[0], b) })
+		hint = fmt.Sprintf("did you mean %s? ", strings.Join(near[:min(mostHints, len(near))], " or "))
 	}
 	return usage("%s: unknown subcommand %q: %ssee %s --help", cmd.Name(), args[0], hint, cmd.CommandPath())
 }
@@ -80,7 +84,7 @@ func newSingle(v *single.Verb, stdout, stderr *os.File) *cobra.Command {
 				return err
 			}
 			if len(args) == 0 && !f.dryRun {
-				return needDevices(cmd.CommandPath(), args)
+				return needDevices(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), args)
 			}
 			device := ""
 			if len(args) == 1 {
@@ -135,7 +139,7 @@ type singleRun struct {
 
 func (s *singleRun) run(ctx context.Context, device string) error {
 	if s.dryRun {
-		return s.dry(device)
+		return s.dry(ctx, device)
 	}
 	if s.verb.Admin {
 		return s.admin(ctx, device)
@@ -163,7 +167,7 @@ func (s *singleRun) onNamespace(ctx context.Context, device string) (err error) 
 	if err != nil {
 		return err
 	}
-	r, err := s.prepare(&t)
+	r, err := s.prepare(ctx, &t)
 	if err != nil {
 		return err
 	}
@@ -209,7 +213,7 @@ func (s *singleRun) namespaceTarget(ctx context.Context, dev *passthru.Device) (
 
 // dry prints a command for what the options describe, or for a device that is
 // opened for reading only.
-func (s *singleRun) dry(device string) (err error) {
+func (s *singleRun) dry(ctx context.Context, device string) (err error) {
 	t := single.Target{NSID: s.opts.NSID, Set: nvme.SetNVM}
 	switch {
 	case s.verb.Admin:
@@ -224,7 +228,7 @@ func (s *singleRun) dry(device string) (err error) {
 	}
 	enough := (s.opts.NSID != 0 || !s.verb.NeedsNSID) && (s.layout != "" || !s.verb.NeedsLayout)
 	switch {
-	case s.verb.Admin && device != "" && s.opts.NSID == 0:
+	case s.verb.Admin && device != "" && !s.given("namespace-id"):
 		c, nsid, err := openController(device, nil)
 		if err != nil {
 			return err
@@ -239,7 +243,7 @@ func (s *singleRun) dry(device string) (err error) {
 			return err
 		}
 		layout := t.Layout
-		t, err = s.namespaceTarget(context.Background(), dev)
+		t, err = s.namespaceTarget(ctx, dev)
 		if err = errors.Join(err, dev.Close()); err != nil {
 			return err
 		}
@@ -247,7 +251,7 @@ func (s *singleRun) dry(device string) (err error) {
 			t.Layout = layout
 		}
 	}
-	r, err := s.prepare(&t)
+	r, err := s.prepare(ctx, &t)
 	if err != nil {
 		return err
 	}
@@ -257,8 +261,12 @@ func (s *singleRun) dry(device string) (err error) {
 	return s.print(d)
 }
 
-// prepare builds the command with its data.
-func (s *singleRun) prepare(t *single.Target) (r *single.Request, err error) {
+// prepare builds the command with its data, for which it may have to wait.
+func (s *singleRun) prepare(ctx context.Context, t *single.Target) (*single.Request, error) {
+	return untilDone(ctx, func() (*single.Request, error) { return s.build(t) })
+}
+
+func (s *singleRun) build(t *single.Target) (r *single.Request, err error) {
 	src := &single.Source{Prefill: s.prefill, Dry: s.dryRun}
 	var files []*os.File
 	defer func() {
@@ -329,7 +337,7 @@ func (s *singleRun) deliver(path string, b []byte) error {
 		_, err := s.stdout.Write(b)
 		return err
 	}
-	return os.WriteFile(path, b, 0o644)
+	return outfile.Write(path, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // print renders the document where the data leaves room for it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -123,7 +124,11 @@ func (f *singleFlags) add(fl *pflag.FlagSet) {
 	for _, name := range f.verb.Flags {
 		f.addOne(fl, name)
 	}
-	fl.Uint32VarP(&o.NSID, "namespace-id", "n", 0, "namespace (default that of DEVICE)")
+	whole := ""
+	if f.verb.Admin {
+		whole = "; 0 for the controller, 0xffffffff for all namespaces"
+	}
+	fl.Uint32VarP(&o.NSID, "namespace-id", "n", 0, "namespace `NSID` (default that of DEVICE"+whole+")")
 	fl.Var(millisValue{&o.TimeoutMS}, "timeout", "the driver's limit for the command, in ms or with a unit (default the driver's own)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the encoded command and send nothing; needs no DEVICE if --namespace-id"+f.layoutHint()+" says enough")
 	if !f.verb.Admin {
@@ -142,7 +147,7 @@ func (f *singleFlags) add(fl *pflag.FlagSet) {
 	if f.verb.Receives {
 		outputs += " or binary (the drive's data alone)"
 	}
-	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: "+outputs)
+	fl.StringVarP(&f.output, "output", "o", "text", "`FORMAT` of the result on standard output: "+outputs)
 }
 
 func (f *singleFlags) layoutHint() string {
@@ -312,7 +317,7 @@ func (f *singleFlags) parse() error {
 		}
 		f.output = "binary"
 	}
-	allowed := []string{"text", "json"}
+	allowed := slices.Clone(formats["io"])
 	if f.verb.Receives {
 		allowed = append(allowed, "binary")
 	}
@@ -323,7 +328,7 @@ func (f *singleFlags) parse() error {
 		return err
 	}
 	for _, z := range []string{"blocks", "data-size", "metadata-size", "namespace-id", "descs", "log-len"} {
-		if f.given(z) && f.zero(z) {
+		if f.given(z) && f.zero(z) && (z != "namespace-id" || !f.verb.Admin) {
 			return &badflag.Error{Flag: "--" + z, Value: "0", Problem: "must be above 0", Remedy: "leave the flag out for its default"}
 		}
 	}
@@ -414,6 +419,17 @@ func (f *singleFlags) checkUseless() error {
 	}
 	if f.data == "-" && f.metadata == "-" {
 		return usage("--data - and --metadata -: only one of them can be a standard stream; name a file for the other")
+	}
+	if !reads {
+		return nil
+	}
+	for name, path := range map[string]string{"data": f.data, "metadata": f.metadata} {
+		if path == "-" || !f.given(name) {
+			continue
+		}
+		if err := checkFile("--"+name, path, "block.bin"); err != nil {
+			return err
+		}
 	}
 	return nil
 }

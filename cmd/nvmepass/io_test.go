@@ -122,6 +122,14 @@ func TestSingleVerdict(t *testing.T) {
 	require.NoError(t, singleVerdict(t.Context(), nil))
 }
 
+// TestB18StatusIsNoExitCode: a failure never ends with 0, whatever the low byte
+// of its status.
+func TestB18StatusIsNoExitCode(t *testing.T) {
+	for _, status := range []nvme.Status{0x100, 0x286, 0x300, 0x4000 | 0x100} {
+		require.Equal(t, exitIO, exitCode(t.Context(), singleVerdict(t.Context(), &nvme.StatusError{Status: status})), "%#x", uint16(status))
+	}
+}
+
 // TestSingleFlagsAllMean: every option that a verb lists is one that the command
 // line has, and has a text.
 func TestSingleFlagsAllMean(t *testing.T) {
@@ -191,4 +199,5 @@ func TestVerifyVerdict(t *testing.T) {
 		require.Equal(t, want, exitCode(t.Context(), verifyVerdict(&r, nil)))
 	}
 	require.Equal(t, exitDevice, exitCode(t.Context(), verifyVerdict(&verify.Result{}, errors.New("x"))))
+	require.Equal(t, exitTimeout, exitCode(t.Context(), verifyVerdict(&verify.Result{Failed: 1}, &passthru.KernelError{Errno: syscall.ENODEV})))
 }

@@ -107,7 +107,9 @@ compare paths, they do not measure drives.`,
 			if err != nil {
 				return err
 			}
-			cfg.Stdout = stdout
+			signals, stop := statusSignals()
+			defer stop()
+			cfg.Stdout, cfg.Signals = stdout, signals
 			if verbose {
 				cfg.Console = stderr
 			}
@@ -169,7 +171,7 @@ func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, 
 	var record bytes.Buffer
 	cfg.Stdout = &record
 	cfg.Program = append([]string{"nvmepass", "compare", "--first-device", "-o", "json", "--progress", guestProgress(f.progress, stderr)},
-		f.labFlags.guestArgs(fl, "lab", "output", "save", "html", "baseline", "progress")...)
+		f.labFlags.guestArgs(fl)...)
 	cfg.Program = append(cfg.Program, f.cfg.Devices...)
 	res, err := lab.Run(ctx, cfg)
 	if err != nil {
@@ -189,9 +191,12 @@ func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, 
 	return withCode(f.write(result, stdout), verdict)
 }
 
+// hostOnly are the flags that concern the host alone.
+var hostOnly = []string{"lab", "output", "save", "html", "baseline", "progress", "color"}
+
 // guestArgs repeats on the guest's command line the flags that were given on
-// this one, but those of the lab and those named, which concern the host alone.
-func (f *labFlags) guestArgs(fl *pflag.FlagSet, hostOnly ...string) []string {
+// this one, but those of the lab and those that concern the host alone.
+func (f *labFlags) guestArgs(fl *pflag.FlagSet) []string {
 	var args []string
 	fl.Visit(func(flag *pflag.Flag) {
 		if slices.Contains(f.names, flag.Name) || slices.Contains(hostOnly, flag.Name) {

@@ -29,7 +29,7 @@ and a note below says why.`,
 			if len(args) > 0 {
 				return usage("list takes no device, and was given %q: see nvmepass info for one device", args[0])
 			}
-			if err := checkOutput(output, "text", "json", "csv"); err != nil {
+			if err := checkFormat(output, "list"); err != nil {
 				return err
 			}
 			l := inventory.System().List()
@@ -42,6 +42,6 @@ and a note below says why.`,
 			return report.List(stdout, l)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "format on standard output: text, json or csv")
+	addFormat(cmd.Flags(), &output, "list")
 	return cmd
 }

@@ -6,10 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 
 	"github.com/nvmepass/nvmepass/internal/lab"
 )
@@ -22,25 +21,40 @@ func main() {
 	if runtime.GOMAXPROCS(0) < 2 {
 		runtime.GOMAXPROCS(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the default action is back: a second one ends
-	// the process at once.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(untilSignal(os.Stderr), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr *os.File) int {
 	root := newRoot(stdout, stderr)
+	help := &failing{w: stdout}
+	root.SetOut(help)
 	root.SetArgs(args)
 	stop, err := startProfile()
 	if err == nil {
 		err = root.ExecuteContext(ctx)
-		err = errors.Join(err, stop())
+		err = errors.Join(err, help.err, stop())
+	}
+	if noReader(ctx, err) {
+		return exitNoReader
 	}
 	code := exitCode(ctx, err)
 	if text := message(err); text != "" {
 		fmt.Fprintln(stderr, "nvmepass: "+text)
 	}
 	return code
+}
+
+// failing keeps the first error of a writer for a caller that does not look at
+// them: cobra's help.
+type failing struct {
+	w   io.Writer
+	err error
+}
+
+func (f *failing) Write(p []byte) (n int, err error) {
+	if n, err = f.w.Write(p); f.err == nil {
+		f.err = err
+	}
+	return n, err
 }

@@ -29,10 +29,12 @@ var allExitStatuses = []exitStatus{
 	{exitIO, "I/O error or NVMe status", nil},
 	{exitIO, "a cell that came out without a figure", []string{"compare", "nop", "sweep", "lab"}},
 	{exitIO, "a critical warning that smart found", []string{"smart"}},
+	{exitIO, "output that cannot be written", nil},
 	{exitMismatch, "data mismatch", []string{"verify", "io compare", "lab"}},
 	{exitTimeout, "time-out, cancelled, device gone", working},
 	{exitChanged, "a difference that diff --fail-on names", []string{"diff"}},
 	{exitInterrupted, "interrupted", working},
+	{exitNoReader, "nobody reads the output any more", nil},
 }
 
 // exitStatuses are those of c, one for each code. On the first page and that of a

@@ -101,7 +101,7 @@ func TestManPagesFormat(t *testing.T) {
 			text := regexp.MustCompile(`.\x08`).ReplaceAllString(string(out), "")
 			require.Contains(t, text, "faster, slower   the change is not chance\n", "columns are kept")
 			require.Contains(t, text, "nvmepass diff old.json new.json --fail-on slower:3%,noisy\n", "fit to be copied")
-			require.Contains(t, text, "-o, --output string\n")
+			require.Contains(t, text, "-o, --output FORMAT\n")
 		}
 	}
 }
@@ -194,9 +194,9 @@ func TestExitStatuses(t *testing.T) {
 		}
 		return codes
 	}
-	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 130}, page())
-	require.Equal(t, []int{0, 1, 2, 3, 6}, page("diff"))
-	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 130}, page("io"))
-	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 130}, page("io", "compare"))
-	require.Equal(t, []int{0, 1, 2, 3, 5, 130}, page("io", "read"))
+	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 130, 141}, page())
+	require.Equal(t, []int{0, 1, 2, 3, 6, 141}, page("diff"))
+	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 130, 141}, page("io"))
+	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 130, 141}, page("io", "compare"))
+	require.Equal(t, []int{0, 1, 2, 3, 5, 130, 141}, page("io", "read"))
 }

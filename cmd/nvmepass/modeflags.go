@@ -35,6 +35,7 @@ func (f *modeFlags) add(fl *pflag.FlagSet) {
 		fl.Lookup(s.Name).NoOptDefVal = "true"
 	}
 	fl.Var(timeValue{&f.mode.SQPollIdle}, "sqpoll-idle", "idle time after which that thread sleeps (default the kernel's 1s)")
+	fl.Lookup("sqpoll-idle").DefValue = "" // which help and man pages leave out, unlike 0s
 	fl.Var(cpuValue{&f.mode.SQPollCPU}, "sqpoll-cpu", "CPU to pin that thread to (default not pinned)")
 }
 

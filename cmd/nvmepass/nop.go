@@ -32,7 +32,7 @@ const nopExamples = `  nvmepass nop --cpu 0                             NOPs, pi
 
 func newNop(stdout, stderr *os.File) *cobra.Command {
 	f := &nopFlags{cfg: nopbench.DefaultConfig()}
-	f.outputs, f.baselines = []string{"text", "json", "csv", "bench"}, nopbench.BaselineNames()
+	f.command, f.baselines = "nop", nopbench.BaselineNames()
 	cmd := &cobra.Command{
 		Use:   "nop",
 		Short: "Measure the ring alone, without a device",
@@ -114,8 +114,8 @@ func (f *nopFlags) run(ctx context.Context, stdout, stderr *os.File) error {
 	err = errors.Join(err, bench.Close())
 	res.ToolVersion = toolVersion()
 	res.SetEnvironment(env)
-	printed := f.write(stdout, func(w io.Writer) error { return report.NopJSON(w, res) }, func(w io.Writer) error { return f.print(w, res) })
-	return withCode(printed, trialVerdict(ctx, res.Totals, res.FailedRounds(), err))
+	saved := f.saveFlags.write("nop", res, func(w io.Writer) error { return report.NopJSON(w, res) })
+	return withCode(errors.Join(saved, f.print(stdout, res)), trialVerdict(ctx, res.Totals, res.FailedRounds(), err))
 }
 
 func (f *nopFlags) print(w io.Writer, res *nopbench.Result) error {
@@ -126,6 +126,8 @@ func (f *nopFlags) print(w io.Writer, res *nopbench.Result) error {
 		return report.NopCSV(w, res)
 	case "bench":
 		return report.NopBench(w, res)
+	case "fio":
+		return report.NopFio(w, res)
 	}
 	base, err := f.base()
 	return errors.Join(err, report.NopText(w, res, base))

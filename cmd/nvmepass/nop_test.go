@@ -41,9 +41,9 @@ func TestTrialRefusals(t *testing.T) {
 		{[]string{"nop", "--vectored"}, exitUsage, []string{"--vectored"}},
 		{[]string{"nop", "--sqpoll-idle", "1s"}, exitUsage, []string{"--sqpoll-idle 1s", "add --sqpoll"}},
 		{[]string{"nop", "--sqpoll", "--sq-rewind"}, exitUsage, []string{"--sqpoll", "SQ_REWIND"}},
-		{[]string{"nop", "-o", "fio"}, exitUsage, []string{`-o "fio"`, "text, json, csv or bench"}},
+		{[]string{"nop", "-o", "xml"}, exitUsage, []string{`-o "xml"`, "text, json, csv, bench or fio"}},
 		{[]string{"nop", "--progress", "x"}, exitUsage, []string{`--progress "x"`}},
-		{[]string{"nop", "--save", dir}, exitUsage, []string{"--save", "no regular file"}},
+		{[]string{"nop", "--save", dir}, exitUsage, []string{"--save", "folder"}},
 		{[]string{"nop", "--baseline", text}, exitUsage, []string{text, "not a JSON document", "series-2020"}},
 		{[]string{"nop", "--baseline", other}, exitUsage, []string{other, "nvmepass.compare/1"}},
 		{[]string{"nop", "--baseline", dir + "/none"}, exitUsage, []string{"no such file"}},
@@ -65,7 +65,7 @@ func TestTrialRefusals(t *testing.T) {
 		{[]string{"sweep", dev, "--qd", "0"}, exitUsage, []string{"--qd 0"}},
 		{[]string{"sweep", dev, "--kernel", "x"}, exitUsage, []string{"--kernel", "add --lab"}},
 		{[]string{"sweep", dev, "--baseline", "series-2020"}, exitUsage, []string{"series-2020b"}},
-		{[]string{"sweep", dev, "-o", "bench"}, exitUsage, []string{`-o "bench"`, "text, json or csv"}},
+		{[]string{"sweep", dev, "-o", "xml"}, exitUsage, []string{`-o "xml"`, "text, json, csv, bench or fio"}},
 		{[]string{"sweep", "--lab", "--save", dir + "/no/run.json"}, exitUsage, []string{dir + "/no"}},
 		{[]string{"sweep", "--lab", "--cpus", "0"}, exitUsage, []string{"--cpus 0"}},
 	} {
@@ -138,7 +138,7 @@ func TestNop(t *testing.T) {
 	require.Regexp(t, `(?m)^8_2 +\d+ +\d+ +\d+\.\d{3} +\d+\.\d+ to \d+\.\d+ +(same|faster|slower)`, out)
 	code, out, errs = command(t, quick("-o", "bench")...)
 	require.Zero(t, code, errs)
-	require.Equal(t, 3, strings.Count(out, "BenchmarkNop/op=nop/qd=8/batch=2 \t"))
+	require.Equal(t, 3, strings.Count(out, "BenchmarkNop/op=nop/qd=8/batch=2 "))
 }
 
 // TestNopInterrupted: what was measured is printed, marked, with the code of an
@@ -148,9 +148,20 @@ func TestNopInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	out, err := os.Create(filepath.Join(dir, "out"))
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	code := run(ctx, quick("--rounds", "1000", "--runtime", "20ms"), out, out)
+	errs, err := os.Create(filepath.Join(dir, "errs"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, errs.Close()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil { // until a round is done, however long that takes
+			if b, err := os.ReadFile(errs.Name()); err != nil || strings.Contains(string(b), "round 1 of") {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	code := run(ctx, append(quick("--rounds", "1000", "--runtime", "20ms"), "--progress", "plain"), out, errs)
 	require.Equal(t, exitInterrupted, code)
 	b, err := os.ReadFile(out.Name())
 	require.NoError(t, err)
@@ -162,8 +173,8 @@ func TestNopInterrupted(t *testing.T) {
 
 func TestTrialHelp(t *testing.T) {
 	for name, says := range map[string][]string{
-		"nop":   {"--op", "--registerring", "--sqpoll-cpu", "--batch-rule", "series-2020", "text, json, csv or bench"},
-		"sweep": {"--bs-list", "--fixedbufs", "--poll-queues", "series-2020b", "text, json or csv"},
+		"nop":   {"--op", "--registerring", "--sqpoll-cpu", "--batch-rule", "series-2020", "text, json, csv, bench (for benchstat) or fio", "--sqpoll-idle TIME    idle time after which that thread sleeps (default the kernel's 1s)\n"},
+		"sweep": {"--bs-list", "--fixedbufs", "--poll-queues", "series-2020b", "text, json, csv, bench (for benchstat) or fio"},
 	} {
 		code, out, errs := command(t, name, "--help")
 		require.Zero(t, code)

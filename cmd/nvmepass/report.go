@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/htmlreport"
+	"github.com/nvmepass/nvmepass/internal/outfile"
 	"github.com/nvmepass/nvmepass/internal/record"
 )
 
@@ -48,8 +48,8 @@ side by side.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.output, "output", "o", "", "HTML file to write; - is standard output")
-	fl.StringVar(&f.charts, "charts", "", "folder to write each chart to as an SVG file; it is made if need be")
+	fl.StringVarP(&f.output, "output", "o", "", "HTML `FILE` to write; - is standard output")
+	fl.StringVar(&f.charts, "charts", "", "`FOLDER` to write each chart to as an SVG file; it is made if need be")
 	fl.StringVar(&f.title, "title", "", "title of the page")
 	return cmd
 }
@@ -60,7 +60,7 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string, stdout, stderr io.
 		if slices.Contains(paths[:i], path) {
 			return &badflag.Error{Flag: "FILE", Value: path, Problem: "a record may be given only once", Remedy: "remove the second " + path}
 		}
-		r, err := loadRecord(path)
+		r, err := loadRecord(cmd.Context(), path)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,14 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string, stdout, stderr io.
 		}
 		return nil
 	}
-	return saveHTML("-o", f.output, rep)
+	if err := checkFile("-o", f.output, "report.html"); err != nil {
+		return err
+	}
+	if err := outfile.Write(f.output, rep.Write); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "nvmepass: wrote %s: %s, %s\n", f.output, counted(len(records), "record"), counted(len(rep.Charts()), "chart"))
+	return nil
 }
 
 // shortNames leaves the folders out where files are told apart without.
@@ -103,14 +110,6 @@ func shortNames(records []*record.Record) {
 	}
 }
 
-// saveHTML writes a page whole or not at all.
-func saveHTML(flag, path string, rep *htmlreport.Report) error {
-	if err := checkTarget(flag, path); err != nil {
-		return err
-	}
-	return saveRecord(path, rep.Write)
-}
-
 func saveCharts(dir string, rep *htmlreport.Report, stderr io.Writer) error {
 	if dir == "" {
 		return &badflag.Error{Flag: "--charts", Value: strconv.Quote(dir), Problem: "no folder is named", Remedy: "give the path of a folder, such as figures"}
@@ -120,7 +119,7 @@ func saveCharts(dir string, rep *htmlreport.Report, stderr io.Writer) error {
 	}
 	for _, c := range rep.Charts() {
 		path := filepath.Join(dir, c.Name+".svg")
-		if err := saveRecord(path, func(w io.Writer) error { _, err := io.WriteString(w, c.Scene.File()); return err }); err != nil {
+		if err := outfile.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, c.Scene.File()); return err }); err != nil {
 			return err
 		}
 		fmt.Fprintln(stderr, "nvmepass: wrote "+path)
@@ -128,39 +127,10 @@ func saveCharts(dir string, rep *htmlreport.Report, stderr io.Writer) error {
 	return nil
 }
 
-// checkTarget finds out before a run whether a page can be written: only to a
-// regular file, new or old, in a folder that lets files be made.
-func checkTarget(flag, path string) error {
-	refuse := func(problem string) error {
-		return &badflag.Error{Flag: flag, Value: strconv.Quote(path), Problem: problem, Remedy: "give the path of a file, such as report.html, in a folder where this user can write"}
+// counted is a number of things.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
 	}
-	if path == "" {
-		return refuse("no file is named")
-	}
-	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return refuse("it is there and is no regular file")
-	}
-	tmp, err := tempBeside(path)
-	if err != nil {
-		return refuse(err.Error())
-	}
-	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
-}
-
-// savePage writes the page of one result, under the name of the file that its
-// record is saved to, if it is.
-func savePage(path, saved, kind string, result any) error {
-	name := kind
-	if saved != "" {
-		name = filepath.Base(saved)
-	}
-	rec, err := record.Of(name, result)
-	if err != nil {
-		return err
-	}
-	rep, err := htmlreport.New([]*record.Record{rec}, htmlreport.Options{ToolVersion: toolVersion(), Generated: time.Now()})
-	if err != nil {
-		return err
-	}
-	return saveRecord(path, rep.Write)
+	return fmt.Sprintf("%d %s", n, what)
 }

@@ -57,6 +57,7 @@ emulated drive: nvmepass compare --lab`,
 		c.Flags().SortFlags = false
 		c.Flags().SetNormalizeFunc(fioNames)
 	}
+	addCompletion(root)
 	return root
 }
 

@@ -147,10 +147,7 @@ func (f *runFlags) consent(ctx context.Context, devs []*passthru.Device, stderr 
 // write renders a result as asked. A record that cannot be saved does not keep
 // the figures from standard output.
 func (f *runFlags) write(res *jobs.Result, stdout io.Writer) error {
-	var saved error
-	if f.save != "" {
-		saved = saveRecord(f.save, func(w io.Writer) error { return report.RunJSON(w, res) })
-	}
+	saved := f.saveFlags.write("run", res, func(w io.Writer) error { return report.RunJSON(w, res) })
 	return errors.Join(saved, f.print(res, stdout))
 }
 

@@ -94,8 +94,8 @@ func TestRefusals(t *testing.T) {
 		{[]string{"compare", dev, "--baseline", notRecord}, exitUsage, []string{notRecord, "not a JSON document"}},
 		{[]string{"compare", dev, "--baseline", other}, exitUsage, []string{other, "nvmepass.compare/0"}},
 		{[]string{"compare", dev, "--save", ""}, exitUsage, []string{`--save ""`}},
-		{[]string{"compare", dev, "--save", dir}, exitUsage, []string{"--save", dir, "no regular file"}},
-		{[]string{"compare", dev, "--save", dev}, exitUsage, []string{"--save", dev, "no regular file"}},
+		{[]string{"compare", dev, "--save", dir}, exitUsage, []string{"--save", dir, "folder"}},
+		{[]string{"compare", dev, "--save", "/dev/zero"}, exitUsage, []string{"--save", "/dev/zero", "no regular file"}},
 		{[]string{"compare", dev, "--save", dir + "/no/run.json"}, exitUsage, []string{"--save", dir + "/no", "no such file"}},
 		{[]string{"compare", dev, "--kernel", "x"}, exitUsage, []string{"--kernel", "add --lab"}},
 		// Before any guest boots:
@@ -228,8 +228,8 @@ func TestSave(t *testing.T) {
 	file, link := filepath.Join(dir, "run.json"), filepath.Join(dir, "link")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
 	require.NoError(t, os.Symlink(file, link))
-	require.NoError(t, checkSave(link))
-	f := &compareFlags{output: "csv", save: link}
+	require.NoError(t, checkFile("--save", link, "run.json"))
+	f := &compareFlags{output: "csv", saveFlags: saveFlags{save: link}}
 	require.NoError(t, f.write(res, io.Discard))
 	fi, err := os.Lstat(link)
 	require.NoError(t, err)
@@ -243,7 +243,7 @@ func TestSave(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 
-	f.save = filepath.Join(dir, "none", "run.json")
+	f.saveFlags.save = filepath.Join(dir, "none", "run.json")
 	var out strings.Builder
 	require.ErrorContains(t, f.write(res, &out), "none")
 	require.Contains(t, out.String(), "qd_batch")

@@ -144,7 +144,7 @@ func TestRunFlagsReachTheGuest(t *testing.T) {
 	g := &runFlags{cfg: jobs.DefaultConfig()}
 	g.add(cmd.Flags())
 	require.NoError(t, cmd.ParseFlags(append(args, "x")))
-	again := parsed(t, append(g.labFlags.guestArgs(cmd.Flags(), "lab"), "x")...)
+	again := parsed(t, append(g.labFlags.guestArgs(cmd.Flags()), "x")...)
 	require.Equal(t, f.cfg, again.cfg)
 	require.Equal(t, []any{f.allowWrite, f.force}, []any{again.allowWrite, again.force})
 	given := 0
@@ -176,15 +176,19 @@ func TestRunVerdict(t *testing.T) {
 	}
 }
 
-// TestRunWritesEveryFormat, and a record that reads back.
+// TestRunWritesEveryFormat, and a record that reads back with its page.
 func TestRunWritesEveryFormat(t *testing.T) {
 	res := &jobs.Result{Schema: jobs.Schema, Config: jobs.DefaultConfig()}
-	for _, format := range runOutputs {
-		f := &runFlags{output: format, save: filepath.Join(t.TempDir(), "run.json")}
+	for _, format := range formats["run"] {
+		dir := t.TempDir()
+		f := &runFlags{output: format, saveFlags: saveFlags{filepath.Join(dir, "run.json"), filepath.Join(dir, "run.html")}}
 		var out strings.Builder
 		require.NoError(t, f.write(res, &out))
 		require.NotEmpty(t, out.String(), format)
-		saved, err := os.Open(f.save)
+		page, err := os.ReadFile(f.saveFlags.html)
+		require.NoError(t, err)
+		require.Contains(t, string(page), "<h2>run.json</h2>")
+		saved, err := os.Open(f.saveFlags.save)
 		require.NoError(t, err)
 		back, err := jobs.Decode(saved)
 		require.NoError(t, errors.Join(err, saved.Close()))

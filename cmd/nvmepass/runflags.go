@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,8 @@ type runFlags struct {
 	batch          int
 	allowWrite     bool
 	force          bool
-	output, save   string
+	output         string
+	saveFlags      saveFlags
 	baseline       string
 	progress       string
 	lab            bool
@@ -31,13 +31,11 @@ type runFlags struct {
 	labFlags       labFlags
 }
 
-var runOutputs = []string{"text", "json", "csv", "bench", "fio"}
-
 func (f *runFlags) add(fl *pflag.FlagSet) {
 	c := &f.cfg
 	fl.SetNormalizeFunc(fioNames)
 	fl.StringVar(&f.rw, "rw", string(c.RW), "randread, read, randwrite, write, randrw, rw, randtrim, trim, randzeroes, zeroes (Write Zeroes) or append (zones)")
-	fl.Var(&sizeValue{n: &c.BlockSize}, "bs", "bytes of each command (default one logical block)")
+	fl.Var(&sizeValue{n: &c.BlockSize}, "bs", "bytes of each command, extended metadata included (default one logical block)")
 	fl.IntVar(&c.Depth.QD, "qd", c.Depth.QD, "commands in flight per ring (fio: iodepth)")
 	fl.IntVar(&f.batch, "batch", 0, "commands per system call (default 32, or the queue depth if that is less)")
 	fl.StringVar(&f.rule, "batch-rule", "tio", "tio: t/io_uring's, wait for B when full; fio: submit up to B, reap 1 to B")
@@ -61,10 +59,10 @@ func (f *runFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.allowWrite, "allow-write", false, "let patterns that destroy data do so")
 	fl.BoolVar(&f.force, "force-overwrite", false, "also where the namespace is in use, partitioned or holds a file system")
 	f.modeFlags.add(fl)
-	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text, json, csv, bench (for benchstat) or fio (fio's JSON)")
-	fl.StringVar(&f.save, "save", "", "write the JSON record to this file as well")
+	addFormat(fl, &f.output, "run")
+	f.saveFlags.add(fl)
 	fl.StringVar(&f.baseline, "baseline", "", "show published figures beside: series-2021 (one drive, polled) or series-2021b (two drives, depth 1)")
-	fl.StringVar(&f.progress, "progress", "auto", "lines on standard error, one per second: auto, line (rewritten, for terminals), plain or none")
+	addProgress(fl, &f.progress)
 	fl.BoolVar(&f.lab, "lab", false, "run in the lab: the real driver, emulated drives, their own guest")
 	f.labFlags.add(fl)
 	fl.BoolVar(&f.allDevices, "all-devices", false, "")
@@ -90,11 +88,11 @@ func (f *runFlags) parse(cmd *cobra.Command) (err error) {
 	if (c.Number > 0 || c.IOSize > 0 || c.RW == workload.Append) && !fl.Changed("runtime") {
 		c.Runtime = 0
 	}
-	if !slices.Contains(runOutputs, f.output) {
-		return usage("-o %q: need text, json, csv, bench or fio", f.output)
+	if err := checkFormat(f.output, "run"); err != nil {
+		return err
 	}
-	if !slices.Contains([]string{"auto", "line", "plain", "none"}, f.progress) {
-		return usage("--progress %q: need auto, line, plain or none", f.progress)
+	if err := checkProgress(f.progress); err != nil {
+		return err
 	}
 	if err := f.chooseDevices(); err != nil {
 		return err
@@ -127,10 +125,7 @@ func (f *runFlags) parse(cmd *cobra.Command) (err error) {
 			return err
 		}
 	}
-	if fl.Changed("save") {
-		return checkSave(f.save)
-	}
-	return nil
+	return f.saveFlags.check(fl)
 }
 
 func (f *runFlags) chooseDevices() error {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -21,18 +19,13 @@ func (f *runFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, stde
 	if err != nil {
 		return err
 	}
-	status := make(chan os.Signal, 1)
-	signal.Notify(status, syscall.SIGUSR1)
-	defer signal.Stop(status)
-	go func() {
-		for range status {
-			fmt.Fprintln(stderr, "nvmepass: SIGUSR1 does not reach the guest; --progress plain shows a line per second")
-		}
-	}()
+	signals, stop := statusSignals()
+	defer stop()
+	cfg.Signals = signals
 	var record bytes.Buffer
 	cfg.Stdout = &record
 	cfg.Program = append([]string{"nvmepass", "run", "--all-devices", "-o", "json", "--progress", guestProgress(f.progress, stderr)},
-		f.labFlags.guestArgs(fl, "lab", "output", "save", "baseline", "progress")...)
+		f.labFlags.guestArgs(fl)...)
 	cfg.Program = append(cfg.Program, f.cfg.Devices...)
 	res, err := lab.Run(ctx, cfg)
 	if err != nil {

@@ -10,18 +10,26 @@ import (
 	"github.com/nvmepass/nvmepass/internal/sys"
 )
 
+// statusSignals are the requests for a line of status, until stop.
+func statusSignals() (signals chan os.Signal, stop func()) {
+	signals = make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	return signals, func() { signal.Stop(signals) }
+}
+
 // runLive shows a run while it goes on, each second and at SIGUSR1.
 type runLive struct {
 	shown  *report.RunLive // nil for no lines but those that are asked for
 	asked  *report.RunLive // by SIGUSR1
 	status chan struct{}
 	usr1   chan os.Signal
+	stop   func()
 }
 
 // liveTo chooses how progress is shown on stderr.
 func (f *runFlags) liveTo(stderr *os.File) *runLive {
 	width, tty := sys.TerminalWidth(int(stderr.Fd()))
-	l := &runLive{asked: report.NewRunLive(stderr, false, 0), status: make(chan struct{}), usr1: make(chan os.Signal, 1)}
+	l := &runLive{asked: report.NewRunLive(stderr, false, 0), status: make(chan struct{})}
 	switch f.progress {
 	case "line":
 		l.shown = report.NewRunLive(stderr, true, width)
@@ -30,7 +38,7 @@ func (f *runFlags) liveTo(stderr *os.File) *runLive {
 	case "auto":
 		l.shown = report.NewRunLive(stderr, tty, width)
 	}
-	signal.Notify(l.usr1, syscall.SIGUSR1)
+	l.usr1, l.stop = statusSignals()
 	return l
 }
 
@@ -57,7 +65,7 @@ func (l *runLive) update(s jobs.Live) {
 }
 
 func (l *runLive) finish() {
-	signal.Stop(l.usr1)
+	l.stop()
 	if l.shown != nil {
 		l.shown.Finish()
 	}

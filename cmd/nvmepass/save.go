@@ -8,60 +8,75 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/compare"
-	"github.com/nvmepass/nvmepass/internal/report"
+	"github.com/nvmepass/nvmepass/internal/htmlreport"
+	"github.com/nvmepass/nvmepass/internal/outfile"
+	"github.com/nvmepass/nvmepass/internal/record"
 )
 
-// checkSave finds out before the run whether a record can be saved: only to a
-// regular file, new or old, in a folder that lets files be made. The rename of
-// saveJSON would put a file in the place of a device node.
-func checkSave(path string) error {
-	refuse := func(problem, remedy string) error {
-		return &badflag.Error{Flag: "--save", Value: strconv.Quote(path), Problem: problem, Remedy: remedy}
-	}
-	if path == "" {
-		return refuse("no file is named", "give the path of a file, such as run.json")
-	}
-	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return refuse("it is there and is no regular file", "give the path of a file, such as run.json")
-	}
-	tmp, err := tempBeside(path)
-	if err != nil {
-		return refuse(err.Error(), "give a file in a folder where this user can write")
-	}
-	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
+// saveFlags say what becomes of a result besides standard output, the same for
+// every command that measures.
+type saveFlags struct {
+	save, html string
 }
 
-func tempBeside(path string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(path), ".nvmepass-save.*")
+func (f *saveFlags) add(fl *pflag.FlagSet) {
+	fl.StringVar(&f.save, "save", "", "write the JSON record to this `FILE` as well")
+	fl.StringVar(&f.html, "html", "", "write an HTML report to this `FILE` as well")
 }
 
-// saveJSON writes a comparison's record; see saveRecord.
-func saveJSON(path string, res *compare.Result) error {
-	return saveRecord(path, func(w io.Writer) error { return report.JSON(w, res) })
-}
-
-// saveRecord writes a record whole or not at all: into a temporary file beside
-// the target, then renamed.
-func saveRecord(path string, write func(io.Writer) error) (err error) {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // the rename would replace the link
-	}
-	tmp, err := tempBeside(path)
-	if err != nil {
-		return fmt.Errorf("save record: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("save record to %s: %w", path, err), os.Remove(tmp.Name()))
+// check finds out before the run whether the files can be written.
+func (f *saveFlags) check(fl *pflag.FlagSet) error {
+	if fl.Changed("save") {
+		if err := checkFile("--save", f.save, "run.json"); err != nil {
+			return err
 		}
-	}()
-	if err := errors.Join(tmp.Chmod(0o644), write(tmp), tmp.Sync(), tmp.Close()); err != nil {
+	}
+	if fl.Changed("html") {
+		return checkFile("--html", f.html, "report.html")
+	}
+	return nil
+}
+
+// checkFile finds out whether a file can be written that a flag names.
+func checkFile(flag, path, example string) error {
+	err := outfile.Check(path)
+	if err == nil {
+		return nil
+	}
+	return &badflag.Error{Flag: flag, Value: strconv.Quote(path), Problem: err.Error(), Remedy: "give the path of a file, such as " + example + ", in a folder where this user can write"}
+}
+
+// write writes the files: the record by json, and its page, on which the record
+// has the name of its file. kind is the command.
+func (f *saveFlags) write(kind string, result any, json func(io.Writer) error) error {
+	var saved error
+	name := kind
+	if f.save != "" {
+		name = filepath.Base(f.save)
+		saved = outfile.Write(f.save, json)
+	}
+	if f.html != "" {
+		saved = errors.Join(saved, savePage(f.html, name, result))
+	}
+	return saved
+}
+
+func savePage(path, name string, result any) error {
+	rec, err := record.Of(name, result)
+	if err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	rep, err := htmlreport.New([]*record.Record{rec}, htmlreport.Options{ToolVersion: toolVersion(), Generated: time.Now()})
+	if err != nil {
+		return err
+	}
+	return outfile.Write(path, rep.Write)
 }
 
 // checkBaseline finds out before the run whether the baseline can be had.
@@ -81,7 +96,7 @@ func (f *compareFlags) baselineRecord() (res *compare.Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return compare.Decode(file)
+	return compare.Decode(record.Limited(file))
 }
 
 // baselineOf is the table to show beside one device's figures.

@@ -17,6 +17,7 @@ const smartExamples = `  sudo nvmepass smart /dev/nvme0            health of a d
 
 func newSmart(stdout *os.File) *cobra.Command {
 	var output string
+	var color colorFlag
 	cmd := &cobra.Command{
 		Use:   "smart DEVICE...",
 		Short: "Show a drive's health",
@@ -36,7 +37,7 @@ a log cannot be read.`,
 			if err := needDevices("smart", devices); err != nil {
 				return err
 			}
-			if err := checkOutput(output, "text", "json"); err != nil {
+			if err := errors.Join(checkFormat(output, "smart"), color.check()); err != nil {
 				return err
 			}
 			r := &inventory.HealthReport{Schema: inventory.HealthSchema}
@@ -50,10 +51,11 @@ a log cannot be read.`,
 			if output == "json" {
 				return withCode(report.Document(stdout, r), verdict)
 			}
-			return withCode(report.Health(stdout, r), verdict)
+			return withCode(report.Health(color.on(stdout), r), verdict)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "format on standard output: text or json")
+	addFormat(cmd.Flags(), &output, "smart")
+	color.add(cmd.Flags())
 	return cmd
 }
 

@@ -38,7 +38,7 @@ const sweepExamples = `  nvmepass sweep /dev/ng0n1                        every 
 
 func newSweep(stdout, stderr *os.File) *cobra.Command {
 	f := &sweepFlags{cfg: sweep.DefaultConfig()}
-	f.outputs, f.baselines = []string{"text", "json", "csv"}, sweep.BaselineNames()
+	f.command, f.baselines = "sweep", sweep.BaselineNames()
 	cmd := &cobra.Command{
 		Use:   "sweep DEVICE",
 		Short: "Measure bandwidth by block size, across the transfer limit",
@@ -176,7 +176,7 @@ func (f *sweepFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, st
 	var record bytes.Buffer
 	cfg.Stdout = &record
 	cfg.Program = append([]string{"nvmepass", "sweep", "--first-device", "-o", "json", "--progress", guestProgress(f.progress, stderr)},
-		f.labFlags.guestArgs(fl, "lab", "output", "save", "baseline", "progress")...)
+		f.labFlags.guestArgs(fl)...)
 	if f.cfg.Device != "" {
 		cfg.Program = append(cfg.Program, f.cfg.Device)
 	}
@@ -198,8 +198,11 @@ func (f *sweepFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, st
 	return withCode(f.writeResult(res, stdout), verdict)
 }
 
+// writeResult renders a result as asked. A record that cannot be saved does not
+// keep the figures from standard output.
 func (f *sweepFlags) writeResult(res *sweep.Result, stdout io.Writer) error {
-	return f.write(stdout, func(w io.Writer) error { return report.SweepJSON(w, res) }, func(w io.Writer) error { return f.print(w, res) })
+	saved := f.saveFlags.write("sweep", res, func(w io.Writer) error { return report.SweepJSON(w, res) })
+	return errors.Join(saved, f.print(stdout, res))
 }
 
 func (f *sweepFlags) print(w io.Writer, res *sweep.Result) error {
@@ -208,6 +211,10 @@ func (f *sweepFlags) print(w io.Writer, res *sweep.Result) error {
 		return report.SweepJSON(w, res)
 	case "csv":
 		return report.SweepCSV(w, res)
+	case "bench":
+		return report.SweepBench(w, res)
+	case "fio":
+		return report.SweepFio(w, res)
 	}
 	var base report.SweepBaseline
 	var err error

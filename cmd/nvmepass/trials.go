@@ -13,15 +13,17 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/record"
 	"github.com/nvmepass/nvmepass/internal/trial"
 )
 
 // trialFlags are what commands have in common that run cells in interleaved
 // rounds and print or save a record.
 type trialFlags struct {
-	output, save, baseline, progress string
-	outputs                          []string // that -o takes
-	baselines                        []string // published figures that --baseline takes
+	output, baseline, progress string
+	saveFlags                  saveFlags
+	command                    string
+	baselines                  []string // published figures that --baseline takes
 }
 
 // addSettings adds the flags that say how often and how long cells run.
@@ -35,31 +37,23 @@ func (f *trialFlags) addSettings(fl *pflag.FlagSet, s *trial.Settings) {
 
 // addOutput adds the flags that say what becomes of the result.
 func (f *trialFlags) addOutput(fl *pflag.FlagSet) {
-	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: "+alternatives(f.outputs))
-	fl.StringVar(&f.save, "save", "", "write the JSON record to this file as well")
+	addFormat(fl, &f.output, f.command)
+	f.saveFlags.add(fl)
 	fl.StringVar(&f.baseline, "baseline", "", "show figures beside: "+strings.Join(f.baselines, ", ")+", or a saved JSON record")
-	fl.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, line (for terminals), plain or none")
-}
-
-// alternatives writes a list as "a, b or c".
-func alternatives(list []string) string {
-	last := len(list) - 1
-	return strings.Join(list[:last], ", ") + " or " + list[last]
+	addProgress(fl, &f.progress)
 }
 
 // check checks what addOutput added. decode finds out whether a file is a record
 // that the baseline can come from.
 func (f *trialFlags) check(fl *pflag.FlagSet, decode func(io.Reader) error) error {
-	if !slices.Contains(f.outputs, f.output) {
-		return usage("-o %q: need %s", f.output, alternatives(f.outputs))
+	if err := checkFormat(f.output, f.command); err != nil {
+		return err
 	}
-	if !slices.Contains([]string{"auto", "line", "plain", "none"}, f.progress) {
-		return usage("--progress %q: need auto, line, plain or none", f.progress)
+	if err := checkProgress(f.progress); err != nil {
+		return err
 	}
-	if fl.Changed("save") {
-		if err := checkSave(f.save); err != nil {
-			return err
-		}
+	if err := f.saveFlags.check(fl); err != nil {
+		return err
 	}
 	if !fl.Changed("baseline") {
 		return nil
@@ -85,22 +79,12 @@ func readRecord(path string, decode func(io.Reader) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return decode(file)
+	return decode(record.Limited(file))
 }
 
 // progressTo chooses how progress is shown on stderr.
 func (f *trialFlags) progressTo(stderr *os.File) (update func(compare.Progress), finish func()) {
 	return (&compareFlags{progress: f.progress}).progressTo(stderr)
-}
-
-// write saves the record where asked and prints it. A record that cannot be
-// saved does not keep the figures from standard output.
-func (f *trialFlags) write(stdout io.Writer, json func(io.Writer) error, print func(io.Writer) error) error {
-	var saved error
-	if f.save != "" {
-		saved = saveRecord(f.save, json)
-	}
-	return errors.Join(saved, print(stdout))
 }
 
 // trialVerdict is the error that the process ends with once a result is written.

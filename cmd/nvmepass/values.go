@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nvmepass/nvmepass/internal/units"
@@ -38,7 +39,11 @@ func (v timeValue) String() string {
 	if v.d == nil {
 		return ""
 	}
-	return v.d.String()
+	s := v.d.String()
+	if strings.HasSuffix(s, "m0s") { // 10m0s is 10m
+		s = strings.TrimSuffix(s, "0s")
+	}
+	return s
 }
 
 func (v timeValue) Set(s string) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/consent"
+	"github.com/nvmepass/nvmepass/internal/jobs"
 	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/sys"
 	"github.com/nvmepass/nvmepass/internal/verify"
@@ -34,6 +35,7 @@ type verifyFlags struct {
 	force      bool
 	output     string
 	progress   string
+	color      colorFlag
 	given      func(name string) bool
 }
 
@@ -58,8 +60,8 @@ Each loop that writes adds one to the generation. Writing destroys data: it need
 use, partitioned or holds a file system.
 
 It ends with 0 if all was as expected; 4 if a block differs; 3 if a command failed;
-1 for a wrong option; 2 if the device cannot be used; 130 after SIGINT, having said
-what was verified until then.`,
+5 if the drive is gone; 1 for a wrong option; 2 if the device cannot be used; 130
+after SIGINT, having said what was verified until then.`,
 		Example: verifyExamples,
 		RunE: func(cmd *cobra.Command, devices []string) error {
 			if err := needDevices("verify", devices); err != nil {
@@ -84,9 +86,9 @@ func (f *verifyFlags) add(fl *pflag.FlagSet) {
 	c := &f.cfg
 	fl.StringVar(&c.Do, "do", c.Do, "read (and compare), write, or both, one after the other")
 	fl.StringVar(&c.Path, "path", c.Path, "passthru, passthru-poll, block, block-poll, or ioctl (synchronous, one at a time)")
-	fl.Var(bytesValue{&c.BlockSize}, "bs", "bytes of data of each command, without metadata (default 64k, or what one command takes)")
+	fl.Var(bytesValue{&c.BlockSize}, "bs", "bytes of each command, extended metadata included (default 64k of data, or what one command takes)")
 	fl.IntVar(&c.QD, "qd", c.QD, "commands in flight (fio: iodepth; by ioctl 1)")
-	fl.Var(bytesValue{&c.Offset}, "offset", "first byte of the namespace, not counting metadata")
+	fl.Var(bytesValue{&c.Offset}, "offset", "first byte of the namespace")
 	fl.Var(bytesValue{&c.Size}, "size", "bytes from there on (default to the end)")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "of the pattern and of the random order")
 	fl.Uint32Var(&c.Generation, "generation", c.Generation, "of the first loop that writes, or the one to look for")
@@ -96,14 +98,15 @@ func (f *verifyFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&c.MaxReports, "max-reports", c.MaxReports, "most blocks and failures to report one by one; all are counted")
 	fl.BoolVar(&f.allowWrite, "allow-write", false, "let --do write and both destroy data")
 	fl.BoolVar(&f.force, "force-overwrite", false, "also where the namespace is in use, partitioned or holds a file system")
-	fl.StringVarP(&f.output, "output", "o", "text", "format on standard output: text or json")
-	fl.StringVar(&f.progress, "progress", "auto", "on standard error: auto, line (rewritten, for terminals), plain (a line each 5 s) or none")
+	addFormat(fl, &f.output, "verify")
+	f.color.add(fl)
+	addProgress(fl, &f.progress)
 }
 
 // parse checks what can be checked without a device.
 func (f *verifyFlags) parse() error {
 	c := &f.cfg
-	if err := checkOutput(f.output, "text", "json"); err != nil {
+	if err := errors.Join(checkFormat(f.output, "verify"), f.color.check()); err != nil {
 		return err
 	}
 	switch f.order {
@@ -112,10 +115,8 @@ func (f *verifyFlags) parse() error {
 	default:
 		return usage("--order %q: need sequential or random", f.order)
 	}
-	switch f.progress {
-	case "auto", "line", "plain", "none":
-	default:
-		return usage("--progress %q: need auto, line, plain or none", f.progress)
+	if err := checkProgress(f.progress); err != nil {
+		return err
 	}
 	if c.Path == verify.PathIoctl && !f.given("qd") {
 		c.QD = 1
@@ -177,7 +178,7 @@ func (f *verifyFlags) run(ctx context.Context, device string, stdout, stderr *os
 	if f.output == "json" {
 		printed = report.Document(stdout, res)
 	} else {
-		printed = verify.Text(stdout, res)
+		printed = report.Verify(f.color.on(stdout), res)
 	}
 	return withCode(printed, verifyVerdict(res, err))
 }
@@ -190,6 +191,8 @@ func verifyVerdict(r *verify.Result, err error) error {
 		return &codeError{exitMismatch, errors.Join(err, fmt.Errorf("%s: %d of %d blocks are not what was written", r.Device, r.Mismatched, r.Verified))}
 	case r.Interrupted:
 		return &codeError{exitInterrupted, errors.Join(err, errors.New("interrupted"))}
+	case jobs.Gone(err):
+		return &codeError{exitTimeout, err}
 	case err != nil:
 		return err
 	case r.Failed > 0:

@@ -94,6 +94,9 @@ func check(d namespace, cfg *compare.Config) error {
 	host := d.Layout().UnderPRACT()
 	lim := d.Limits()
 	for _, p := range cfg.Paths {
+		badSize := func(remedy, problem string, args ...any) error {
+			return &badflag.Error{Flag: "--bs", Value: fmt.Sprint(cfg.BlockSize), Problem: fmt.Sprintf("%s: ", p) + fmt.Sprintf(problem, args...), Remedy: remedy}
+		}
 		if p.Polled() {
 			if err := d.Poll().Check(); err != nil {
 				return fmt.Errorf("%s: %w; or compare without polling: --paths block,passthru", p, err)
@@ -102,18 +105,18 @@ func check(d namespace, cfg *compare.Config) error {
 		if p.Passthru() {
 			blocks, err := host.Blocks(uint64(cfg.BlockSize))
 			if err != nil {
-				return fmt.Errorf("--bs %d: %s: %w", cfg.BlockSize, p, err)
+				return badSize("give one", "%v", err)
 			}
 			if blocks > uint64(lim.MaxBlocks) {
 				remedy := fmt.Sprintf("use --bs %d or less", host.DataLen(lim.MaxBlocks))
 				if lim.MaxBlocks == 0 {
 					remedy = "not even one block fits, so compare without passthrough: --paths block,block-poll"
 				}
-				return fmt.Errorf("--bs %d: %s: one command moves at most %d bytes on this device (MDTS %d, kernel max_hw_sectors %d; 0 is no limit), and passthrough is never split: %s",
-					cfg.BlockSize, p, host.DataLen(lim.MaxBlocks), lim.MDTS, lim.MaxHWSectors, remedy)
+				return badSize(remedy, "one command moves at most %d bytes on this device (MDTS %d, kernel max_hw_sectors %d; 0 is no limit), and passthrough is never split",
+					host.DataLen(lim.MaxBlocks), lim.MDTS, lim.MaxHWSectors)
 			}
 			if blocks > lim.Blocks {
-				return fmt.Errorf("--bs %d: %s: the namespace has only %d blocks of %d bytes: use a smaller --bs", cfg.BlockSize, p, lim.Blocks, host.Unit())
+				return badSize("use a smaller --bs", "the namespace has only %d blocks of %d bytes", lim.Blocks, host.Unit())
 			}
 			continue
 		}
@@ -125,14 +128,15 @@ func check(d namespace, cfg *compare.Config) error {
 		}
 		lba := int(d.Layout().LBASize)
 		if cfg.BlockSize%lba != 0 {
-			return fmt.Errorf("--bs %d: %s: O_DIRECT needs a multiple of the logical block size %d", cfg.BlockSize, p, lba)
+			return badSize("give one", "O_DIRECT needs a multiple of the logical block size %d", lba)
 		}
 		if n, most := uint64(cfg.BlockSize/lba), min(blockio.MaxBlocks(uint64(lba)), lim.Blocks); n > most {
-			return fmt.Errorf("--bs %d: %s: one read takes at most %d blocks of %d bytes (the namespace has %d): use --bs %d or less", cfg.BlockSize, p, most, lba, lim.Blocks, most*uint64(lba))
+			return badSize(fmt.Sprintf("use --bs %d or less", most*uint64(lba)), "one read takes at most %d blocks of %d bytes (the namespace has %d)", most, lba, lim.Blocks)
 		}
 		if most := blockio.Unsplit(lim); p.Polled() && uint64(cfg.BlockSize) > most {
-			return fmt.Errorf("--bs %d: %s: the block layer may split a read of more than %d bytes here (max_hw_sectors %d bytes, max_segments %d), and then does not poll for it; some kernels, such as 6.1, never complete it: use --bs %d or less, or leave out %s",
-				cfg.BlockSize, p, most, lim.MaxHWSectors, lim.MaxSegments, most/uint64(lba)*uint64(lba), p)
+			return badSize(fmt.Sprintf("use --bs %d or less, or leave out %s", most/uint64(lba)*uint64(lba), p),
+				"the block layer may split a read of more than %d bytes here (max_hw_sectors %d bytes, max_segments %d), and then does not poll for it; some kernels, such as 6.1, never complete it",
+				most, lim.MaxHWSectors, lim.MaxSegments)
 		}
 	}
 	return nil

@@ -113,6 +113,9 @@ func (c *Config) Validate() error {
 	if err := c.Mode.Validate(); err != nil {
 		errs = append(errs, err)
 	}
+	if c.HybridPoll && !slices.ContainsFunc(c.Paths, iosetup.Path.Polled) {
+		add("--hybrid-poll", "", "none of --paths polls", "leave it out, or add passthru-poll or block-poll")
+	}
 	if c.CPU != nil && (*c.CPU < 0 || *c.CPU > iosetup.MaxCPU) {
 		add("--cpu", strconv.Itoa(*c.CPU), fmt.Sprintf("must be 0 to %d", iosetup.MaxCPU), "give the number of an online processor, or leave the flag out")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nvmepass/nvmepass/internal/badflag/badflagtest"
 	"github.com/nvmepass/nvmepass/internal/iosetup"
 )
 
@@ -60,7 +61,7 @@ func TestValidate(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := testConfig()
 			tc.change(&c)
-			requireUsage(t, c.Validate(), tc.flag, tc.value)
+			badflagtest.Require(t, c.Validate(), tc.flag, tc.value)
 		})
 	}
 }
@@ -79,7 +80,7 @@ func TestValidateBoundsThePlan(t *testing.T) {
 	for i := range 6 {
 		c.Devices = append(c.Devices, fmt.Sprint("/dev/ng", i+1, "n1"))
 	}
-	requireUsage(t, c.Validate(), "--rounds", "1000")
+	badflagtest.Require(t, c.Validate(), "--rounds", "1000")
 	require.ErrorContains(t, c.Validate(), "112000, above the limit of 100000")
 	c.Devices = c.Devices[:6]
 	require.NoError(t, c.Validate())

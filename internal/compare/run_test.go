@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
+	"github.com/nvmepass/nvmepass/internal/badflag/badflagtest"
 	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/stats"
 )
@@ -433,7 +434,7 @@ func TestBaseline(t *testing.T) {
 	require.False(t, ok)
 
 	_, err = Baseline("series-2023")
-	requireUsage(t, err, "--baseline", `"series-2023"`)
+	badflagtest.Require(t, err, "--baseline", `"series-2023"`)
 }
 
 func TestBaselineOfRecordedResult(t *testing.T) {

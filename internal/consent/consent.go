@@ -75,7 +75,7 @@ func Check(ctx context.Context, dev *passthru.Device, req Request) (*Hold, error
 	if err := Required(req.Op, req.AllowWrite); err != nil {
 		return nil, err
 	}
-	s := subject{path: dev.Path(), block: dev.BlockPath(), system: system{sysfs: sysfs.System, proc: "/proc"}}
+	s := subject{path: dev.Path(), block: dev.BlockPath(), system: sysfs.System, proc: "/proc"}
 	if s.block != "" {
 		node, err := sysfs.System.Identify(s.block)
 		if err != nil {
@@ -113,7 +113,8 @@ type subject struct {
 	path, block string
 	dir         string // of the block node in sysfs
 	ends        *ends  // nil where there are no blocks
-	system      system
+	system      sysfs.FS
+	proc        string // where procfs is mounted
 }
 
 func (s *subject) check(req *Request) (*Hold, error) {
@@ -123,7 +124,9 @@ func (s *subject) check(req *Request) (*Hold, error) {
 			_, _ = fmt.Fprintf(req.Show, "%s has no block node, so that it cannot be held against use by others meanwhile\n", s.path)
 		}
 	} else {
-		reasons = append(reasons, s.system.uses(s.dir)...)
+		for _, u := range s.system.Uses(s.dir, s.proc) {
+			reasons = append(reasons, u.String())
+		}
 		node, err := os.OpenFile(s.block, os.O_RDONLY|syscall.O_EXCL, 0)
 		switch {
 		case err == nil:

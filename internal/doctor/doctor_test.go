@@ -112,6 +112,9 @@ func (p *patient) examine(t *testing.T, paths ...string) *Report {
 		if f.Severity != OK {
 			require.NotEmpty(t, f.Why, f.ID)
 		}
+		for _, command := range append(f.Fix, f.Undo...) {
+			require.Regexp(t, `^(#|sudo|echo|nvmepass|taskset|grep|top|lsblk) `, command, "%s: what is no command is advice, or a comment", f.ID)
+		}
 		for i, command := range f.Undo {
 			require.NotEmpty(t, f.Fix, f.ID)
 			require.NotEqual(t, f.Fix[0], f.Undo[0], "%s %d %s", f.ID, i, command)
@@ -259,8 +262,9 @@ func TestFindings(t *testing.T) {
 			require.Contains(t, f.Found, tt.found)
 			if tt.fix == "" {
 				require.Empty(t, f.Fix)
+				require.Empty(t, f.Advice)
 			} else {
-				require.Contains(t, f.Fix, tt.fix)
+				require.Contains(t, append(f.Fix, f.Advice), tt.fix)
 			}
 			if tt.undo == "" {
 				require.Empty(t, f.Undo)
@@ -318,13 +322,13 @@ func TestNoPollQueues(t *testing.T) {
 	require.Equal(t, []string{
 		"echo 0000:00:01.0 | sudo tee /sys/bus/pci/drivers/nvme/unbind",
 		"echo 0000:00:01.0 | sudo tee /sys/bus/pci/drivers/nvme/bind",
-		"if that does not help, the drive grants no more queues",
+		"# if that does not help, the drive grants no more queues",
 	}, f.Fix)
 	require.Empty(t, f.Undo)
 
 	p.Write(p.controller+"/transport", "tcp")
 	f = one(t, p.examine(t), "poll-queues")
-	require.Contains(t, f.Fix[0], "--nr-poll-queues=2")
+	require.Contains(t, f.Advice, "--nr-poll-queues=2")
 }
 
 // TestSiblingInUse: a drive is not taken from the driver while another of its
@@ -395,7 +399,7 @@ func TestRing(t *testing.T) {
 	p.Write(disabledPath, "0")
 	p.Write("/proc/self/status", "Seccomp:\t0")
 	p.Ring = func() (Rings, error) { return Rings{}, uringcmd.ErrNotSupported }
-	require.Equal(t, []string{"boot Linux 6.1 or later"}, one(t, p.examine(t), "io-uring").Fix)
+	require.Equal(t, "boot Linux 6.1 or later", one(t, p.examine(t), "io-uring").Advice)
 	p.Ring = func() (Rings, error) { return Rings{}, nil }
 	require.Contains(t, one(t, p.examine(t), "io-uring").Found, "without entries for NVMe commands")
 }

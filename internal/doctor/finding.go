@@ -31,8 +31,11 @@ type Finding struct {
 	Source string `json:"source"`
 	// Why says what it does to a run or its figures; "" if all is well.
 	Why string `json:"why"`
-	// Fix are the commands that change it, or where none can, what to do.
-	// Undo are those that change it back, where Fix changes the system.
+	// Advice says what to do that is no command; "" where the commands are all.
+	Advice string `json:"advice"`
+	// Fix are the commands that change it, or show more of it. Undo are those
+	// that change it back, where Fix changes the system. Both can be given to a
+	// shell as they are: what is no command begins with #.
 	Fix  []string `json:"fix"`
 	Undo []string `json:"undo"`
 }

@@ -57,9 +57,9 @@ func temperature(now, warning *int, source string) []Finding {
 	case warning == nil || *now < *warning-nearWarning:
 		return []Finding{fine(id, fmt.Sprintf("%d C", *now), source)}
 	case *now < *warning:
-		return []Finding{{ID: id, Severity: Note, Found: fmt.Sprintf("%d C, warning at %d C", *now, *warning), Source: source, Why: "under load the drive may reach the temperature at which it throttles", Fix: []string{fix}}}
+		return []Finding{{ID: id, Severity: Note, Found: fmt.Sprintf("%d C, warning at %d C", *now, *warning), Source: source, Why: "under load the drive may reach the temperature at which it throttles", Advice: fix}}
 	}
-	return []Finding{{ID: id, Severity: Warning, Found: fmt.Sprintf("%d C, warning at %d C", *now, *warning), Source: source, Why: "the drive throttles or is about to", Fix: []string{fix}}}
+	return []Finding{{ID: id, Severity: Warning, Found: fmt.Sprintf("%d C, warning at %d C", *now, *warning), Source: source, Why: "the drive throttles or is about to", Advice: fix}}
 }
 
 // sensor is the temperature as the kernel shows it to everybody.

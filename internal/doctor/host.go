@@ -57,7 +57,7 @@ func (m *Machine) debugging() []Finding {
 	}
 	return []Finding{{
 		ID: id, Severity: Warning, Found: "the kernel was built with " + strings.Join(on, ", "), Source: file,
-		Why: "such a kernel is several times slower on the paths that are compared", Fix: []string{"boot a kernel without debugging options"},
+		Why: "such a kernel is several times slower on the paths that are compared", Advice: "boot a kernel without debugging options",
 	}}
 }
 
@@ -99,7 +99,7 @@ func (m *Machine) bootParameter(parameter string) []string {
 	case "redhat":
 		return []string{"sudo grubby --update-kernel=ALL --args=" + parameter, "sudo reboot"}
 	}
-	return []string{"add " + parameter + " to the kernel's command line in the boot loader, and reboot"}
+	return []string{"# add " + parameter + " to the kernel's command line in the boot loader, and reboot"}
 }
 
 // noBootParameter takes it away again.
@@ -110,7 +110,7 @@ func (m *Machine) noBootParameter(parameter string) []string {
 	case "redhat":
 		return []string{"sudo grubby --update-kernel=ALL --remove-args=" + parameter, "sudo reboot"}
 	}
-	return []string{"take " + parameter + " off the kernel's command line again, and reboot"}
+	return []string{"# take " + parameter + " off the kernel's command line again, and reboot"}
 }
 
 func grubFile(parameter string) string {

@@ -10,7 +10,7 @@ var pollRace = fault{
 	stable: map[[2]int]int{{6, 1}: 143, {6, 6}: 96, {6, 12}: 35, {6, 15}: 4},
 	found:  "a ring that polls may complete a command of another ring that polls the same queue, without its lock",
 	why:    "several polled jobs on one poll queue can corrupt each other's ring",
-	fix:    []string{"boot a kernel with the fix: 6.1.143, 6.6.96, 6.12.35, 6.15.4, 6.16 or later", "until then: one polled job for each poll queue, each on a CPU that the queue serves (--cpu)"},
+	advice: "boot a kernel with the fix: 6.1.143, 6.6.96, 6.12.35, 6.15.4, 6.16 or later; until then: one polled job for each poll queue, each on a CPU that the queue serves (--cpu)",
 }
 
 // faults of every machine with such a kernel.
@@ -18,21 +18,21 @@ var faults = []fault{
 	pollRace,
 	{
 		id: "kernel-fixed-buffers", severity: Note, from: [2]int{6, 1}, until: [2]int{6, 12}, stable: map[[2]int]int{{6, 11}: 8},
-		found: "a passthrough command with a fixed buffer fails with EINVAL when it is smaller than the registered buffer",
-		why:   "nvmepass registers one buffer for each slot instead, of exactly the size of the command; other programs fail with res -22, or report that polling is not supported",
-		fix:   []string{"boot Linux 6.12 or later for one large registered buffer"},
+		found:  "a passthrough command with a fixed buffer fails with EINVAL when it is smaller than the registered buffer",
+		why:    "nvmepass registers one buffer for each slot instead, of exactly the size of the command; other programs fail with res -22, or report that polling is not supported",
+		advice: "boot Linux 6.12 or later for one large registered buffer",
 	},
 	{
 		id: "kernel-poll-exit", severity: Warning, from: [2]int{6, 1}, until: [2]int{6, 2},
-		found: "it crashed when a process ended with polled passthrough commands in flight (seen on 6.1.176 and 6.1.192, not on 6.12)",
-		why:   "killing a polled run with SIGKILL, or a crash of it, can take the machine down; nvmepass waits for its commands before it ends",
-		fix:   []string{"boot Linux 6.12 or later", "until then: end polled runs with Ctrl-C or SIGTERM, never with SIGKILL"},
+		found:  "it crashed when a process ended with polled passthrough commands in flight (seen on 6.1.176 and 6.1.192, not on 6.12)",
+		why:    "killing a polled run with SIGKILL, or a crash of it, can take the machine down; nvmepass waits for its commands before it ends",
+		advice: "boot Linux 6.12 or later; until then: end polled runs with Ctrl-C or SIGTERM, never with SIGKILL",
 	},
 	{
 		id: "kernel-lost-errors", severity: Warning, from: [2]int{5, 19}, until: [2]int{6, 7}, stable: map[[2]int]int{{6, 1}: 63, {6, 5}: 12, {6, 6}: 2},
-		found: "a passthrough command that the driver failed before the drive saw it completes as a success",
-		why:   "around a reset or a removal, commands count as done that never ran",
-		fix:   []string{"boot a kernel with the fix: 6.1.63, 6.5.12, 6.6.2, 6.7 or later", "until then: distrust figures and data of a run during which the controller was reset (see dmesg)"},
+		found:  "a passthrough command that the driver failed before the drive saw it completes as a success",
+		why:    "around a reset or a removal, commands count as done that never ran",
+		advice: "boot a kernel with the fix: 6.1.63, 6.5.12, 6.6.2, 6.7 or later; until then: distrust figures and data of a run during which the controller was reset (see dmesg)",
 	},
 }
 
@@ -49,13 +49,13 @@ func (m *Machine) kernel(v version) []Finding {
 	if racy, _ := pollRace.affects(v); !racy && v.atLeast(6, 1) && !v.atLeast(7, 0) {
 		out = append(out, Finding{
 			ID: "kernel-poll-task-work", Severity: Note, Found: fmt.Sprintf("kernel %s: %s", m.Release, slowPoll), Source: "uname -r",
-			Why: "passthru-poll figures are lower than on 7.0 and than on the first kernels with it", Fix: []string{"boot Linux 7.0 or later"},
+			Why: "passthru-poll figures are lower than on 7.0 and than on the first kernels with it", Advice: "boot Linux 7.0 or later",
 		})
 	}
 	if v.major == 6 && v.minor == 2 && v.rc > 0 {
 		out = append(out, Finding{
 			ID: "kernel-sqpoll", Severity: Warning, Found: fmt.Sprintf("kernel %s: release candidates of 6.2 crashed on passthrough with a submission thread", m.Release), Source: "uname -r",
-			Why: "--sqpoll can take the machine down", Fix: []string{"boot a released kernel", "until then: no --sqpoll"},
+			Why: "--sqpoll can take the machine down", Advice: "boot a released kernel; until then: no --sqpoll",
 		})
 	}
 	return out
@@ -71,7 +71,7 @@ func (m *Machine) kernelVersion(v version) Finding {
 	case v.atLeast(5, 19):
 		return Finding{
 			ID: id, Severity: Problem, Found: m.Release, Source: source,
-			Why: "passthrough through io_uring is there from 5.19 on, polling it from 6.1 on", Fix: []string{"boot Linux 6.1 or later"},
+			Why: "passthrough through io_uring is there from 5.19 on, polling it from 6.1 on", Advice: "boot Linux 6.1 or later",
 		}
 	}
 	// Vendors port it back to kernels of older numbers; then the ring has the
@@ -79,12 +79,12 @@ func (m *Machine) kernelVersion(v version) Finding {
 	if p, err := m.Ring(); err == nil && p.Commands {
 		return Finding{
 			ID: id, Severity: Warning, Found: m.Release + ", with passthrough ported back", Source: source + ", io_uring_register",
-			Why: "its faults are not those of any version that this program knows", Fix: []string{"boot Linux 6.1 or later for figures that others can repeat"},
+			Why: "its faults are not those of any version that this program knows", Advice: "boot Linux 6.1 or later for figures that others can repeat",
 		}
 	}
 	return Finding{
 		ID: id, Severity: Problem, Found: m.Release, Source: source,
-		Why: "passthrough through io_uring needs Linux 5.19, and polling it 6.1", Fix: []string{"boot Linux 6.1 or later"},
+		Why: "passthrough through io_uring needs Linux 5.19, and polling it 6.1", Advice: "boot Linux 6.1 or later",
 	}
 }
 
@@ -92,9 +92,9 @@ func (m *Machine) kernelVersion(v version) Finding {
 // docs/design.md.
 var separateMetadata = fault{
 	id: "kernel-separate-metadata", severity: Warning, from: [2]int{6, 12}, until: [2]int{6, 13},
-	found: "it crashes on passthrough commands with more than three pages of separate metadata, and corrupts memory of the process where the drive rejects protection information (seen on 6.12.117, not on 6.1 and 7.3)",
-	why:   "nvmepass keeps commands to three pages of metadata, but data of the process can still be corrupted",
-	fix:   []string{"boot Linux 6.1 or 7.x", "or format the namespace with extended metadata or none, which destroys its data"},
+	found:  "it crashes on passthrough commands with more than three pages of separate metadata, and corrupts memory of the process where the drive rejects protection information (seen on 6.12.117, not on 6.1 and 7.3)",
+	why:    "nvmepass keeps commands to three pages of metadata, but data of the process can still be corrupted",
+	advice: "boot Linux 6.1 or 7.x, or format the namespace with extended metadata or none, which destroys its data",
 }
 
 func (m *Machine) metadata(s *subject, v version) []Finding {

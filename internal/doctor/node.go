@@ -136,16 +136,14 @@ func (m *Machine) uses(s *subject) []Finding {
 	f := Finding{ID: id, Severity: Note, Source: source, Why: "commands that write are refused unless they are forced"}
 	var found []string
 	for _, u := range uses {
+		found = append(found, u.String())
 		switch u.Kind {
 		case "mount":
-			found, f.Fix = append(found, u.Device+" is mounted on "+u.By), append(f.Fix, "sudo umount "+shellQuote(u.By))
-			f.Undo = append(f.Undo, "sudo mount /dev/"+u.Device+" "+shellQuote(u.By))
+			f.Fix, f.Undo = append(f.Fix, "sudo umount "+shellQuote(u.By)), append(f.Undo, "sudo mount /dev/"+u.Device+" "+shellQuote(u.By))
 		case "swap":
-			found, f.Fix, f.Undo = append(found, u.Device+" is swap space in use"), append(f.Fix, "sudo swapoff /dev/"+u.Device), append(f.Undo, "sudo swapon /dev/"+u.Device)
+			f.Fix, f.Undo = append(f.Fix, "sudo swapoff /dev/"+u.Device), append(f.Undo, "sudo swapon /dev/"+u.Device)
 		case "holder":
-			found, f.Fix = append(found, u.Device+" is held by "+u.By), append(f.Fix, "lsblk /dev/"+u.Device)
-		case "partition":
-			found = append(found, u.Device+" has partition "+u.By)
+			f.Fix = append(f.Fix, "lsblk /dev/"+u.Device)
 		}
 	}
 	if slices.ContainsFunc(uses, func(u sysfs.Use) bool { return u.Kind != "partition" }) {

@@ -24,12 +24,13 @@ func (m *Machine) link(c *inventory.Controller) []Finding {
 	}
 	f := Finding{
 		ID: id, Severity: Warning, Found: fmt.Sprintf("%s; the drive can do %g GT/s, %d lanes", found, l.MaxSpeed, l.MaxWidth), Source: source,
-		Why: "bandwidth is below the drive's; at small blocks the rate may be the drive's all the same",
-		Fix: []string{"sudo lspci -s " + path.Base(l.Dir) + " -vv | grep -e LnkCap: -e LnkSta:", "seat the drive anew, or look for the slot's speed and bifurcation in the firmware's setup"},
+		Why:    "bandwidth is below the drive's; at small blocks the rate may be the drive's all the same",
+		Fix:    []string{"sudo lspci -s " + path.Base(l.Dir) + " -vv | grep -e LnkCap: -e LnkSta:"},
+		Advice: "seat the drive anew, or look for the slot's speed and bifurcation in the firmware's setup",
 	}
 	if l.PortSpeed > 0 && l.PortWidth > 0 && l.PortSpeed <= l.Speed && slow || l.PortWidth > 0 && l.PortWidth <= l.Width && narrow {
 		f.Found += fmt.Sprintf("; the port above it does %g GT/s, %d lanes", l.PortSpeed, l.PortWidth)
-		f.Fix[1] = "move the drive to a faster slot"
+		f.Advice = "move the drive to a faster slot"
 	}
 	return []Finding{f}
 }
@@ -91,8 +92,8 @@ func (m *Machine) numa(c *inventory.Controller) []Finding {
 	}
 	f := Finding{
 		ID: id, Severity: Note, Found: found, Source: source,
-		Why: "a thread on another node reaches drive and completion queue over the processors' link, and rounds differ by where it ran" + m.distances(dir),
-		Fix: []string{fmt.Sprintf("run under numactl --cpunodebind=%d --membind=%d, or give --cpu %d", node, node, near[0])},
+		Why:    "a thread on another node reaches drive and completion queue over the processors' link, and rounds differ by where it ran" + m.distances(dir),
+		Advice: fmt.Sprintf("run under numactl --cpunodebind=%d --membind=%d, or give --cpu %d", node, node, near[0]),
 	}
 	if len(far) == len(m.CPUs) {
 		f.Severity = Warning

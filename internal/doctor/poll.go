@@ -27,7 +27,7 @@ func (m *Machine) pollQueues(s *subject) []Finding {
 			f.Found = fmt.Sprintf("none (nvme.poll_queues is %d)", q.Parameter)
 		}
 		if s.Transport != "" && s.Transport != "pcie" {
-			f.Fix = []string{fmt.Sprintf("sudo nvme connect ... --nr-poll-queues=%d    # with the other options of the present connection", want)}
+			f.Advice = fmt.Sprintf("connect anew, with --nr-poll-queues=%d beside the options of nvme connect that are in use", want)
 			return []Finding{f}
 		}
 		f.Fix, f.Undo = m.morePollQueues(s, want)
@@ -62,7 +62,7 @@ func (m *Machine) morePollQueues(s *subject, n int) (fix, undo []string) {
 		again = nil
 	}
 	if old == value {
-		return append(again, "if that does not help, the drive grants no more queues"), nil
+		return append(again, "# if that does not help, the drive grants no more queues"), nil
 	}
 	if old == "" {
 		old = "0"
@@ -113,5 +113,5 @@ func (m *Machine) initramfs() string {
 	case "redhat":
 		return "sudo dracut --force"
 	}
-	return "build the initramfs anew if it holds the nvme module"
+	return "# build the initramfs anew if it holds the nvme module"
 }

@@ -83,8 +83,8 @@ func (m *Machine) depth(s *subject) []Finding {
 	}
 	return []Finding{{
 		ID: id, Severity: Note, Found: fmt.Sprintf("a queue takes %s commands", values[0]), Source: queueFile(short[0], "nr_requests"),
-		Why: "beyond that, submitting waits or is tried again and again: polled rings collapse above it",
-		Fix: []string{fmt.Sprintf("keep to queue depths up to %s", values[0])},
+		Why:    "beyond that, submitting waits or is tried again and again: polled rings collapse above it",
+		Advice: fmt.Sprintf("keep to queue depths up to %s", values[0]),
 	}}
 }
 

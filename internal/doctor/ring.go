@@ -36,7 +36,7 @@ func (m *Machine) ring() []Finding {
 	case !p.Commands:
 		return []Finding{{
 			ID: id, Severity: Problem, Found: "io_uring is there, without entries for NVMe commands (SQE128, CQE32, URING_CMD); flags: " + p.Flags.String(), Source: source,
-			Why: "passthrough needs them", Fix: []string{"boot Linux 6.1 or later"},
+			Why: "passthrough needs them", Advice: "boot Linux 6.1 or later",
 		}}
 	}
 	return []Finding{fine(id, "set-up flags: "+strings.Join(p.Flags.Names(), ", "), source)}
@@ -60,11 +60,11 @@ func (m *Machine) noRing(err error) Finding {
 	case seccomp == "2":
 		f.Source = "/proc/self/status"
 		f.Found += "; a seccomp filter is on (Seccomp: 2)"
-		f.Fix = []string{"run outside of the container, or let its seccomp profile pass io_uring_setup, io_uring_enter and io_uring_register (docker run --security-opt seccomp=PROFILE.json)"}
+		f.Advice = "run outside of the container, or let its seccomp profile pass io_uring_setup, io_uring_enter and io_uring_register (docker run --security-opt seccomp=PROFILE.json)"
 	case errors.Is(err, uringcmd.ErrNotSupported):
-		f.Fix = []string{"boot Linux 6.1 or later"}
+		f.Advice = "boot Linux 6.1 or later"
 	default:
-		f.Fix = []string{"look for a security module that forbids it: sudo dmesg | grep -i denied"}
+		f.Advice, f.Fix = "look for a security module that forbids it", []string{"sudo dmesg | grep -i denied"}
 	}
 	return f
 }

@@ -77,7 +77,8 @@ type fault struct {
 	until      [2]int
 	stable     map[[2]int]int // the first patch level without it, by series
 	found, why string
-	fix        []string
+	// advice is what to do, one sentence.
+	advice string
 }
 
 // affects tells whether a version has the fault; unsure means that its patch
@@ -108,5 +109,5 @@ func (f *fault) finding(release string, v version) (Finding, bool) {
 		found += fmt.Sprintf(" (fixed in %d.%d.%d; this release does not tell its patch level, and it may be fixed here)", v.major, v.minor, f.stable[[2]int{v.major, v.minor}])
 		severity = Note
 	}
-	return Finding{ID: f.id, Severity: severity, Found: found, Source: "uname -r", Why: f.why, Fix: f.fix}, true
+	return Finding{ID: f.id, Severity: severity, Found: found, Source: "uname -r", Why: f.why, Advice: f.advice}, true
 }

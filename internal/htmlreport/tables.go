@@ -41,6 +41,14 @@ func plain(texts ...string) []field {
 	return out
 }
 
+// rowsOf is what tells the rows of a record's tables apart.
+func rowsOf(r *record.Record) string {
+	if r.X != "" {
+		return "block size"
+	}
+	return "QD_batch"
+}
+
 // figures is one table in the published shape for each lane.
 func (g *group) figures() []table {
 	unit, per := record.Unit(g.metric)
@@ -48,11 +56,7 @@ func (g *group) figures() []table {
 	for i := range g.lanes {
 		l := &g.lanes[i]
 		rows, columns := l.own(g)
-		first := "QD_batch"
-		if l.rec.X != "" {
-			first = "block size"
-		}
-		t := table{Title: unit + ", " + l.name, Note: "Median, and how far the 95 % interval reaches.", Emulated: l.rec.Emulated, Head: append([]string{first}, columns...), Left: 1}
+		t := table{Title: unit + ", " + l.name, Note: "Median, and how far the 95 % interval reaches.", Emulated: l.rec.Emulated, Head: append([]string{rowsOf(l.rec)}, columns...), Left: 1}
 		beside := false
 		for _, name := range rows {
 			r := row{Fields: plain(name)}
@@ -78,6 +82,8 @@ func figure(c *record.Cell, per float64) field {
 	switch {
 	case c == nil:
 		return field{Text: "-"}
+	case c.NotRun:
+		return field{Text: "not run"}
 	case c.Median == nil && len(c.Errors) > 0:
 		return field{Text: "error"}
 	case c.Median == nil:
@@ -107,7 +113,7 @@ func (g *group) ratioTables() []table {
 	for i := range g.lanes {
 		l := &g.lanes[i]
 		rows, columns := l.own(g)
-		t := table{Emulated: l.rec.Emulated, Head: append([]string{"QD_batch"}, columns...), Left: 1}
+		t := table{Emulated: l.rec.Emulated, Head: append([]string{rowsOf(l.rec)}, columns...), Left: 1}
 		reference, some, beside := "", false, false
 		for _, name := range rows {
 			r := row{Fields: plain(name)}
@@ -173,7 +179,7 @@ func (g *group) costTables() []table {
 					continue
 				}
 				if t.Head == nil {
-					t.Head = []string{"QD_batch", "path"}
+					t.Head = []string{rowsOf(l.rec), "path"}
 					for _, cost := range c.Costs {
 						t.Head = append(t.Head, cost.Name)
 					}

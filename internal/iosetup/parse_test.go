@@ -2,27 +2,12 @@ package iosetup
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nvmepass/nvmepass/internal/badflag"
+	"github.com/nvmepass/nvmepass/internal/badflag/badflagtest"
 )
-
-// requireUsage checks that err is a usage error which names the flag, the value and a remedy.
-func requireUsage(t *testing.T, err error, flag, value string) {
-	t.Helper()
-	var usage *badflag.Error
-	require.ErrorAs(t, err, &usage)
-	require.Equal(t, flag, usage.Flag)
-	require.Equal(t, value, usage.Value)
-	require.NotEmpty(t, usage.Problem)
-	require.NotEmpty(t, usage.Remedy)
-	for _, part := range []string{usage.Flag, usage.Value, usage.Problem, usage.Remedy} {
-		require.Contains(t, err.Error(), part)
-	}
-}
 
 func TestParsePaths(t *testing.T) {
 	got, err := ParsePaths("block, passthru,passthru-poll,block-poll")
@@ -45,7 +30,7 @@ func TestParsePaths(t *testing.T) {
 		"passthru-poll,poll": `"poll"`,
 	} {
 		_, err := ParsePaths(in)
-		requireUsage(t, err, "--paths", value)
+		badflagtest.Require(t, err, "--paths", value)
 	}
 }
 
@@ -89,7 +74,7 @@ func TestParseDepths(t *testing.T) {
 		"8_2,08_02":           {"8_2", "once"},
 	} {
 		_, err := ParseDepths(in)
-		requireUsage(t, err, "--depths", tc.value)
+		badflagtest.Require(t, err, "--depths", tc.value)
 		require.ErrorContains(t, err, tc.part, in)
 	}
 }
@@ -114,28 +99,5 @@ func TestParseBatchRule(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	_, err := ParseBatchRule("FIO")
-	requireUsage(t, err, "--batch-rule", `"FIO"`)
-}
-
-// Whatever the parser accepts is valid and reads back from its own text.
-func FuzzParseDepths(f *testing.F) {
-	for _, seed := range []string{"1_1,8_2,16_4,128_32", "8", "8_9", "4097_1", "0_0", "8_2,8_2", " 7_7 ", "_", ",", "1_1\x00", "９_1"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, in string) {
-		depths, err := ParseDepths(in)
-		if err != nil {
-			var usage *badflag.Error
-			require.ErrorAs(t, err, &usage)
-			return
-		}
-		texts := make([]string, len(depths))
-		for i, d := range depths {
-			require.True(t, d.Batch >= 1 && d.Batch <= d.QD && d.QD <= MaxQD, d)
-			texts[i] = d.String()
-		}
-		again, err := ParseDepths(strings.Join(texts, ","))
-		require.NoError(t, err)
-		require.Equal(t, depths, again)
-	})
+	badflagtest.Require(t, err, "--batch-rule", `"FIO"`)
 }

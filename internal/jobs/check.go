@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
@@ -48,7 +49,7 @@ func Check(c *Config, devs []Namespace) error {
 	c.Jobs = c.jobs()
 	if c.IOSize > 0 {
 		if c.Number = c.IOSize / uint64(c.BlockSize); c.Number == 0 {
-			return &badflag.Error{Flag: "--io-size", Value: strconv.FormatUint(c.IOSize, 10), Problem: fmt.Sprintf("that is less than one command of %d bytes", c.BlockSize), Remedy: "give more, or a smaller --bs"}
+			return badBytes("--io-size", c.IOSize, fmt.Sprintf("that is less than one command of %d bytes", c.BlockSize), "give more, or a smaller --bs")
 		}
 	}
 	for _, d := range devs {
@@ -59,13 +60,16 @@ func Check(c *Config, devs []Namespace) error {
 	return checkOldPolling(c, devs, sys.KernelRelease())
 }
 
-// unit is the least block size of a device, as the path sees its blocks.
-func (c *Config) unit(d Namespace) uint32 {
+// host is the layout of a device's blocks as the path sees them.
+func (c *Config) host(d Namespace) nvme.Layout {
 	if c.Path.Passthru() {
-		return d.Layout().UnderPRACT().Unit()
+		return d.Layout().UnderPRACT()
 	}
-	return d.Layout().LBASize
+	return nvme.Layout{LBASize: d.Layout().LBASize}
 }
+
+// unit is the least block size of a device.
+func (c *Config) unit(d Namespace) uint32 { return c.host(d).Unit() }
 
 func (c *Config) check(d Namespace) error {
 	if set := d.CommandSet(); set != nvme.SetNVM && set != nvme.SetZNS {
@@ -83,13 +87,15 @@ func (c *Config) check(d Namespace) error {
 			return fmt.Errorf("%s: %w; or run without polling: --path %s", c.Path, err, unpolled(c))
 		}
 	}
-	if c.BlockSize%int(c.unit(d)) != 0 {
-		return fmt.Errorf("--bs %d: need a multiple of the logical block, which is %d bytes here", c.BlockSize, c.unit(d))
+	blocks, err := c.host(d).Blocks(uint64(c.BlockSize))
+	if err != nil {
+		return badBytes("--bs", uint64(c.BlockSize), err.Error(), "give one")
 	}
-	blocks, most := c.blocks(d), c.mostBlocks(d)
-	if blocks > most {
-		return fmt.Errorf("--bs %d: one command of %s on %s takes at most %d bytes here (MDTS %d, kernel max_hw_sectors %d; 0 is no limit), and is not split: use --bs %d or less",
-			c.BlockSize, c.RW, c.Path, most*uint64(c.unit(d)), d.Limits().MDTS, d.Limits().MaxHWSectors, most*uint64(c.unit(d)))
+	if most := c.mostBlocks(d); blocks > most {
+		return badBytes("--bs", uint64(c.BlockSize),
+			fmt.Sprintf("one command of %s on %s takes at most %d bytes here (MDTS %d, kernel max_hw_sectors %d; 0 is no limit), and is not split",
+				c.RW, c.Path, most*uint64(c.unit(d)), d.Limits().MDTS, d.Limits().MaxHWSectors),
+			fmt.Sprintf("use --bs %d or less", most*uint64(c.unit(d))))
 	}
 	if !c.Path.Passthru() {
 		if err := checkBlockNode(c, d); err != nil {
@@ -148,20 +154,32 @@ func (c *Config) region(d Namespace) (first, blocks uint64) {
 	return first, blocks
 }
 
+// leftOut is how many blocks at the end of the region hold no whole command.
+func (c *Config) leftOut(d Namespace) uint64 {
+	_, blocks := c.region(d)
+	return blocks % c.blocks(d)
+}
+
 func (c *Config) checkRegion(d Namespace) error {
 	unit := uint64(c.unit(d))
-	bytes := d.Limits().Blocks * unit
+	bytes := min(d.Limits().Blocks, math.MaxUint64/unit) * unit // a drive may claim 2^64-1 blocks
+	block := fmt.Sprintf("need a multiple of the logical block, which is %d bytes here", unit)
 	switch first, blocks := c.region(d); {
 	case c.Offset%unit != 0:
-		return fmt.Errorf("--offset %d: need a multiple of the logical block, which is %d bytes here", c.Offset, unit)
+		return badBytes("--offset", c.Offset, block, "give one")
 	case c.Size%unit != 0:
-		return fmt.Errorf("--size %d: need a multiple of the logical block, which is %d bytes here", c.Size, unit)
+		return badBytes("--size", c.Size, block, "give one")
 	case c.Offset >= bytes:
-		return fmt.Errorf("--offset %d: the namespace has %d bytes: use a lower one", c.Offset, bytes)
+		return badBytes("--offset", c.Offset, fmt.Sprintf("the namespace has %d bytes", bytes), "use a lower one")
 	case c.Size > bytes-c.Offset:
-		return fmt.Errorf("--size %d: the namespace has %d bytes from --offset %d on: use a smaller one", c.Size, bytes-c.Offset, c.Offset)
+		return badBytes("--size", c.Size, fmt.Sprintf("the namespace has %d bytes from --offset %d on", bytes-c.Offset, c.Offset), "use a smaller one")
 	case blocks < c.blocks(d):
-		return fmt.Errorf("--bs %d: the region of %d blocks from %d holds no whole command: use a smaller --bs or a larger --size", c.BlockSize, blocks, first)
+		return badBytes("--bs", uint64(c.BlockSize), fmt.Sprintf("the region of %d blocks from %d holds no whole command", blocks, first), "use a smaller --bs or a larger --size")
 	}
 	return nil
+}
+
+// badBytes is the error of a setting in bytes that does not suit a device.
+func badBytes(flag string, value uint64, problem, remedy string) error {
+	return &badflag.Error{Flag: flag, Value: strconv.FormatUint(value, 10), Problem: problem, Remedy: remedy}
 }

@@ -123,6 +123,40 @@ func TestCheckChooses(t *testing.T) {
 	require.EqualValues(t, 2, c.Number)
 }
 
+// TestB13DeviceEnd: commands are whole and end before the region does; what is
+// left is known.
+func TestB13DeviceEnd(t *testing.T) {
+	odd := plain(4096)
+	odd.limits.Blocks = 262145
+	whole := int64(262145) * 4096
+	for _, tt := range []struct {
+		bs                    int
+		offset, size          uint64
+		first, blocks, remain uint64
+		says                  string
+	}{
+		{bs: 131072, blocks: 262145, remain: 1},
+		{bs: 4096, offset: uint64(whole) - 4096, first: 262144, blocks: 1},
+		{bs: 8192, size: 12288, blocks: 3, remain: 1},
+		{bs: 4096, offset: uint64(whole), says: "the namespace has 1073745920 bytes"},
+		{bs: 4096, offset: 1, says: "--offset 1"},
+		{bs: 4096, size: 4095, says: "--size 4095"},
+		{bs: 4096, size: 9120, says: "--size 9120"},
+		{bs: 8192, offset: uint64(whole) - 4096, says: "no whole command"},
+	} {
+		c := testConfig(1)
+		c.BlockSize, c.Offset, c.Size = tt.bs, tt.offset, tt.size
+		err := Check(c, []Namespace{odd})
+		if tt.says != "" {
+			require.ErrorContains(t, err, tt.says)
+			continue
+		}
+		require.NoError(t, err)
+		first, blocks := c.region(odd)
+		require.Equal(t, []uint64{tt.first, tt.blocks, tt.remain}, []uint64{first, blocks, c.leftOut(odd)})
+	}
+}
+
 // TestCheckRefusesOneDriveTwice: both nodes of it name the same namespace.
 func TestCheckRefusesOneDriveTwice(t *testing.T) {
 	a, b := plain(512), plain(512)
@@ -140,6 +174,9 @@ func TestCheckRefuses(t *testing.T) {
 	charOnly.block = ""
 	extended := plain(512)
 	extended.layout.MetadataSize, extended.layout.Extended = 8, true
+	interleaved := plain(4096)
+	interleaved.layout.MetadataSize, interleaved.layout.Extended = 64, true
+	interleaved.limits.MaxBlocks = 31
 	kv := plain(512)
 	kv.set = nvme.SetKV
 	for _, tt := range []struct {
@@ -160,6 +197,8 @@ func TestCheckRefuses(t *testing.T) {
 		{unpolled, func(c *Config) { c.Path = iosetup.PassthruPoll }, "nvme.poll_queues=1"},
 		{charOnly, func(c *Config) { c.Path = iosetup.Block }, "no block node"},
 		{extended, func(c *Config) { c.Path = iosetup.Block }, "metadata between"},
+		{interleaved, func(c *Config) { c.BlockSize = 8192 }, "--bs 8192: block size 8192 is not a multiple of 4160 (4096 data + 64 metadata)"},
+		{interleaved, func(c *Config) { c.BlockSize = 32 * 4160 }, "use --bs 128960"},
 		{kv, func(*Config) {}, "command set"},
 	} {
 		c := testConfig(1)
@@ -168,6 +207,9 @@ func TestCheckRefuses(t *testing.T) {
 	}
 	c := testConfig(2)
 	require.ErrorContains(t, Check(c, spaces(512, 4096)), "512 and 4096")
+	c = testConfig(1)
+	c.BlockSize = 8320
+	require.NoError(t, Check(c, []Namespace{interleaved}), "two blocks with their metadata")
 	c = testConfig(1)
 	c.RW, c.BlockSize = workload.RandTrim, 64<<20
 	require.NoError(t, Check(c, []Namespace{plain(512)}), "a trim moves no data")

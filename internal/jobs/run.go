@@ -112,6 +112,11 @@ func prepare(ctx context.Context, c *Config, devs []*passthru.Device) (*crew, er
 	if c.RW == workload.Append {
 		return r, r.shareZones(ctx, devs)
 	}
+	for i, d := range devs {
+		if n := c.leftOut(d); n > 0 {
+			r.warnings = append(r.warnings, fmt.Sprintf("the last %d blocks of the region of %s are left out: they hold no whole command of %d bytes", n, c.Devices[i], c.BlockSize))
+		}
+	}
 	return r, nil
 }
 

@@ -63,6 +63,8 @@ type Config struct {
 	PollQueues int
 	// Append holds further kernel arguments.
 	Append string
+	// Actions are what the program may ask the host for with Ask; default nothing.
+	Actions []Verb
 
 	// Binary becomes /init and calls Init; default is the running executable. It must be static.
 	Binary string
@@ -81,6 +83,8 @@ type Config struct {
 
 	// Stdout and Stderr receive the program's streams, byte by byte; nil discards.
 	Stdout, Stderr io.Writer
+	// Signals are passed on to the program while it runs, such as SIGUSR1; those that come before are dropped. nil is none.
+	Signals <-chan os.Signal
 	// Console receives the whole kernel log; without it, the kernel logs warnings only and they are shown on failure.
 	Console io.Writer
 	// Notes receives lines on how the run goes, such as a fall-back to TCG; nil discards them.
@@ -155,6 +159,9 @@ func newPlan(cfg Config) (*plan, error) {
 	case !printable(cfg.Append, 1024):
 		return nil, configError("kernel arguments %q: at most 1024 bytes of text without control characters", cfg.Append)
 	}
+	if err := validateActions(cfg.Actions); err != nil {
+		return nil, err
+	}
 	p := &plan{cfg: cfg, files: newInitramfs()}
 	var err error
 	if p.drives, err = spreadDrives(cfg.Drives); err != nil {
@@ -198,6 +205,7 @@ func newPlan(cfg Config) (*plan, error) {
 		}
 		p.spec.Drives = append(p.spec.Drives, g)
 	}
+	p.spec.Control = len(cfg.Actions) > 0
 	p.spec.SendFiles = cfg.OutDir != "" || len(p.collect) > 0
 	return p, p.files.addSpec(p.spec)
 }

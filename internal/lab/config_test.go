@@ -78,6 +78,7 @@ func TestConfigErrors(t *testing.T) {
 		"negative grace":    {func(c *Config) { c.Grace = -1 }, ErrConfig, "negative"},
 		"poll queues":       {func(c *Config) { c.PollQueues = -1 }, ErrConfig, "2047"},
 		"kernel arguments":  {func(c *Config) { c.Append = "a\nb" }, ErrConfig, "control characters"},
+		"action":            {func(c *Config) { c.Actions = []Verb{VerbPause, "explode"} }, ErrConfig, "pause, throttle, unplug, plug, resize"},
 		"drive":             {func(c *Config) { c.Drives = []Drive{{}, {LBA: 3}} }, ErrConfig, "drive 1"},
 		"no kernel":         {func(c *Config) { c.Kernel = "/nowhere/vmlinuz" }, ErrNoKernel, "lab-kernels.sh"},
 		"not a kernel":      {func(c *Config) { c.Kernel = c.Binary }, ErrKernel, "bzImage"},
@@ -141,4 +142,10 @@ func TestMemoryTooSmall(t *testing.T) {
 	_, err = p.runOn(t.Context(), "/bin/false", []accelerator{accelTCG})
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorContains(t, err, "128 MiB of memory")
+}
+
+func TestFastClock(t *testing.T) {
+	require.False(t, fastClock(3*time.Second, 4*time.Second))
+	require.False(t, fastClock(4*time.Second, 4*time.Second), "the guest cannot have booted before QEMU started, but clocks are read one after the other")
+	require.True(t, fastClock(40*time.Second, 4*time.Second))
 }

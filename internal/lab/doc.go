@@ -25,12 +25,19 @@
 // separate. A serial port is slow under emulation; bulk data goes through a shared memory device, and the
 // port carries only its place.
 //
+// # Actions
+//
+// A program in the guest can [Ask] the host to do something to the machine in the middle of its work: stop it for a while, throttle a
+// drive until it is as good as stuck, pull and plug one. The host carries it out through QEMU's monitor, which has a socket
+// without a name. Only what [Config.Actions] lists is open to the guest.
+//
 // # Acceleration
 //
 // KVM is used when /dev/kvm can be opened and the processor offers vmx or svm. A guest that says nothing under KVM within
 // [Config.HelloTimeout] is ended and started again with the TCG emulator. The TCG guest has the Nehalem CPU without
 // cmpxchg16b, whose emulation crashes newer kernels under QEMU 7.2. On a busy host, that emulator rarely crashes a kernel that
-// is changing its own code; a guest that falls to it before its program has started is started again.
+// is changing its own code; a guest that falls to it before its program has started is started again, and so is one whose clock runs
+// too fast, because it measured its processor's clock in a bad moment.
 //
 // # Bounds
 //

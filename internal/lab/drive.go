@@ -45,6 +45,8 @@ const (
 	maxMetadata     = 128 // bytes; QEMU takes 65535, drives have 8, 16 or 64
 	maxMDTS         = 12
 	maxLatency      = 10 * time.Second
+	maxIOPS         = 1e9
+	maxBandwidth    = 1 << 40
 )
 
 // ErrorSectors is a range of 512-byte sectors of the backing store at which I/O fails. With a block size of 512 and no
@@ -92,6 +94,8 @@ type Drive struct {
 	ZoneSize, ZoneCapacity int64
 	// MaxOpen and MaxActive bound the open and active zones; 0 is no limit.
 	MaxOpen, MaxActive int
+	// ZASL bounds a zone append to 4096 << ZASL bytes; 0 is the limit of MDTS.
+	ZASL int
 
 	// IOPS and Bandwidth (bytes per second) slow the drive down; 0 is no limit.
 	IOPS, Bandwidth int64
@@ -99,6 +103,8 @@ type Drive struct {
 	Latency time.Duration
 	// ReadErrors and WriteErrors are sectors at which the backing store fails with EIO.
 	ReadErrors, WriteErrors ErrorSectors
+	// ErrorsOnce lets each of these sectors fail one access only.
+	ErrorsOnce bool
 
 	// Count of drives like this one; default 1.
 	Count int
@@ -112,6 +118,8 @@ type Drive struct {
 	Queues int
 	// Multipath makes two controllers of one subsystem share the namespaces. The second takes a number of its own.
 	Multipath bool
+	// Hotplug puts the controller behind a PCIe port, from which VerbUnplug takes it.
+	Hotplug bool
 }
 
 // Defaults of a drive's fields.
@@ -283,7 +291,8 @@ func (d Drive) validateZones(bad refuse) error {
 		for _, o := range []struct {
 			name  string
 			value int64
-		}{{"zone-size", d.ZoneSize}, {"zone-capacity", d.ZoneCapacity}, {"max-open", int64(d.MaxOpen)}, {"max-active", int64(d.MaxActive)}} {
+		}{{"zone-size", d.ZoneSize}, {"zone-capacity", d.ZoneCapacity}, {"max-open", int64(d.MaxOpen)}, {"max-active", int64(d.MaxActive)},
+			{"zasl", int64(d.ZASL)}} {
 			if o.value != 0 {
 				return bad(o.name, o.value, "only a zoned drive has zones; add zoned")
 			}
@@ -305,14 +314,20 @@ func (d Drive) validateZones(bad refuse) error {
 	if d.MaxActive > 0 && d.MaxOpen > d.MaxActive {
 		return bad("max-open", d.MaxOpen, "must not exceed max-active=%d", d.MaxActive)
 	}
+	switch {
+	case d.ZASL < 0 || d.ZASL > maxMDTS:
+		return bad("zasl", d.ZASL, "must be from 1 to %d (4096 << zasl bytes); leave it out for the limit of mdts", maxMDTS)
+	case d.MDTS > 0 && d.ZASL > d.MDTS:
+		return bad("zasl", d.ZASL, "must not exceed mdts=%d", d.MDTS)
+	}
 	return nil
 }
 
 func (d Drive) validateController(bad refuse) error {
-	if d.IOPS < 0 || d.IOPS > 1e9 {
+	if d.IOPS < 0 || d.IOPS > maxIOPS {
 		return bad("iops", d.IOPS, "must be from 1 to 1000000000, or be left out for no limit")
 	}
-	if d.Bandwidth < 0 || d.Bandwidth > 1<<40 {
+	if d.Bandwidth < 0 || d.Bandwidth > maxBandwidth {
 		return bad("bw", d.Bandwidth, "must be from 1 to 1t bytes per second, or be left out for no limit")
 	}
 	if d.Latency < 0 || d.Latency > maxLatency {
@@ -331,6 +346,15 @@ func (d Drive) validateController(bad refuse) error {
 		if d.Size != 0 && e.at.Count > 0 && e.at.First >= d.Size/512 {
 			return bad(e.option, e.at, "the drive of %s ends at sector %d", units.FormatSize(d.Size), d.Size/512-1)
 		}
+	}
+	if d.ErrorsOnce && d.ReadErrors.Count == 0 && d.WriteErrors.Count == 0 {
+		return bad("errors-once", 1, "no sector fails; add error-sectors= or write-error-sectors=")
+	}
+	if d.Hotplug && (d.Multipath || d.Namespaces > 1) {
+		return bad("hotplug", 1, "only a drive of one controller and one namespace comes back; leave multipath and ns= out")
+	}
+	if d.Hotplug && (d.Zoned || d.Metadata > 0) {
+		return bad("hotplug", 1, "QEMU plugs only drives with plain blocks; leave zoned and ms= out")
 	}
 	if d.Count < 1 || d.Count*d.controllers() > maxControllers {
 		return bad("count", d.Count, "must be from 1 to %d", maxControllers/d.controllers())

@@ -45,17 +45,20 @@ var driveOptions = []driveOption{
 	{name: "zone-capacity", set: func(d *Drive, v string) error { return setSize(&d.ZoneCapacity, v) }, show: func(d Drive) string { return showSize(d.ZoneCapacity) }},
 	{name: "max-open", set: func(d *Drive, v string) error { return setInt(&d.MaxOpen, v) }, show: func(d Drive) string { return showInt(d.MaxOpen) }},
 	{name: "max-active", set: func(d *Drive, v string) error { return setInt(&d.MaxActive, v) }, show: func(d Drive) string { return showInt(d.MaxActive) }},
+	{name: "zasl", set: func(d *Drive, v string) error { return setInt(&d.ZASL, v) }, show: func(d Drive) string { return showInt(d.ZASL) }},
 	{name: "iops", set: func(d *Drive, v string) error { return setSize(&d.IOPS, v) }, show: func(d Drive) string { return showSize(d.IOPS) }},
 	{name: "bw", set: func(d *Drive, v string) error { return setSize(&d.Bandwidth, v) }, show: func(d Drive) string { return showSize(d.Bandwidth) }},
 	{name: "latency", set: setLatency, show: showLatency},
 	{name: "error-sectors", set: func(d *Drive, v string) error { return setSectors(&d.ReadErrors, v) }, show: func(d Drive) string { return d.ReadErrors.show() }},
 	{name: "write-error-sectors", set: func(d *Drive, v string) error { return setSectors(&d.WriteErrors, v) }, show: func(d Drive) string { return d.WriteErrors.show() }},
+	{name: "errors-once", flag: true, set: func(d *Drive, v string) error { return setBool(&d.ErrorsOnce, v) }, show: func(d Drive) string { return showBool(d.ErrorsOnce) }},
 	{name: "count", set: func(d *Drive, v string) error { return setInt(&d.Count, v) }, show: func(d Drive) string { return showInt(d.Count) }},
 	{name: "ns", set: func(d *Drive, v string) error { return setInt(&d.Namespaces, v) }, show: func(d Drive) string { return showInt(d.Namespaces) }},
 	{name: "nsid", set: setNSIDs, show: func(d Drive) string { return formatNSIDs(d.NSIDs) }},
 	{name: "serial", set: func(d *Drive, v string) error { d.Serial = v; return nil }, show: func(d Drive) string { return d.Serial }},
 	{name: "queues", set: func(d *Drive, v string) error { return setInt(&d.Queues, v) }, show: func(d Drive) string { return showInt(d.Queues) }},
 	{name: "multipath", flag: true, set: func(d *Drive, v string) error { return setBool(&d.Multipath, v) }, show: func(d Drive) string { return showBool(d.Multipath) }},
+	{name: "hotplug", flag: true, set: func(d *Drive, v string) error { return setBool(&d.Hotplug, v) }, show: func(d Drive) string { return showBool(d.Hotplug) }},
 }
 
 // ParseDrive reads a drive from options of the form name=value, separated by commas. A comma or a backslash in a value is
@@ -72,14 +75,17 @@ var driveOptions = []driveOption{
 //	pi=1 pif=0 pil        protection type; guard format 0 (16 bits) or 2 (64 bits); pil: in the first bytes
 //	mdts=7                largest transfer is 4096 << mdts bytes; 0: no limit
 //	zoned zone-size=4m zone-capacity=3m max-open=4 max-active=8
+//	zasl=5                largest zone append is 4096 << zasl bytes
 //	iops=20 bw=10m        throttle to requests, bytes per second
 //	latency=80us          null backend: time of each request; a bare number is nanoseconds
 //	error-sectors=2048+8  reads of these 512-byte sectors fail; write-error-sectors likewise
+//	errors-once           each of them fails one access only
 //	count=2               as many drives of this kind
 //	ns=2 nsid=3:17        namespaces per controller, and their identifiers
 //	serial=X              default lab0, lab1, ...
 //	queues=64             I/O queue pairs that the controller offers
 //	multipath             two controllers in one subsystem share the namespaces
+//	hotplug               the drive can be pulled and plugged while the guest runs
 //
 // The error is a *DriveError that names the option, the value, the limit and the remedy.
 func ParseDrive(s string) (Drive, error) {

@@ -34,6 +34,9 @@ func TestParseDrive(t *testing.T) {
 		{"count=2,queues=4", Drive{Count: 2, Queues: 4}},
 		{"ns=2", Drive{Namespaces: 2}},
 		{"nsid=3:17,serial=ABC-123", Drive{NSIDs: []int{3, 17}, Serial: "ABC-123"}},
+		{"zoned,mdts=7,zasl=5", Drive{Zoned: true, MDTS: 7, ZASL: 5}},
+		{"error-sectors=4,errors-once", Drive{ReadErrors: ErrorSectors{First: 4, Count: 1}, ErrorsOnce: true}},
+		{"hotplug", Drive{Hotplug: true}},
 		{"multipath,zeroes", Drive{Multipath: true, Zeroes: true}},
 	} {
 		t.Run(c.text, func(t *testing.T) {
@@ -86,6 +89,13 @@ func TestParseDriveErrors(t *testing.T) {
 		{"pi=4,ms=8", "pi", []string{"1 to 3"}},
 		{"pil", "pil", []string{"pi=1"}},
 		{"mdts=13", "mdts", []string{"12"}},
+		{"zasl=3", "zasl", []string{"zoned"}},
+		{"zoned,mdts=4,zasl=5", "zasl", []string{"mdts=4"}},
+		{"zoned,mdts=0,zasl=13", "zasl", []string{"12"}},
+		{"errors-once", "errors-once", []string{"error-sectors="}},
+		{"hotplug,multipath", "hotplug", []string{"one controller"}},
+		{"hotplug,ns=2", "hotplug", []string{"one namespace"}},
+		{"hotplug,zoned", "hotplug", []string{"plain blocks"}},
 		{"zone-size=4m", "zone-size", []string{"zoned"}},
 		{"max-open=4", "max-open", []string{"zoned"}},
 		{"zoned,zone-size=3m", "zone-size", []string{"power of two"}},

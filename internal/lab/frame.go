@@ -13,12 +13,13 @@ type frameType byte
 // Frames from the guest.
 const (
 	frameHello  frameType = 'H' // init runs; payload: protocol version
-	frameReady  frameType = 'R' // the drives are there, the program starts now
+	frameReady  frameType = 'R' // the drives are there, the program starts now; payload: the guest's time since boot in ms
 	frameNote   frameType = 'N' // a line for the user from the guest's init
 	frameStdout frameType = 'O'
 	frameStderr frameType = 'E'
 	frameFiles  frameType = 'F' // a piece of the tar stream of /out
 	frameExit   frameType = 'X' // payload: exit code, signal (4 bytes each)
+	frameAsk    frameType = 'A' // payload: number (4 bytes), then an Action as JSON
 	frameFail   frameType = '!' // init could not run the program; payload: text
 )
 
@@ -26,6 +27,7 @@ const (
 const (
 	frameSignal frameType = 's' // payload: signal number (4 bytes)
 	frameFree   frameType = 'f' // payload: number (4 bytes) of a shared memory slot that was read
+	frameAnswer frameType = 'a' // payload: number of the frameAsk (4 bytes), then a controlAnswer as JSON
 	frameBye    frameType = 'b' // everything arrived: power off
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -55,8 +56,9 @@ func Init() {
 
 // initProcess is the state of the guest's init.
 type initProcess struct {
-	link *guestLink
-	acks chan struct{} // closed by the host's bye
+	link    *guestLink
+	control guestControl
+	acks    chan struct{} // closed by the host's bye
 
 	mu      sync.Mutex
 	pid     int              // of the program, 0 before it starts
@@ -67,6 +69,7 @@ func (g *initProcess) run() error {
 	// The kernel shields init from signals without a handler, but the Go runtime installs handlers that end it. Ignoring
 	// the signals instead would pass on to the program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Ignore(syscall.SIGUSR1) // inherited, so that a program that is about to start does not die of a request for its status
 	mountErr := mountAll()
 	tty, err := os.OpenFile(linkDevice, os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -76,6 +79,7 @@ func (g *initProcess) run() error {
 		return fmt.Errorf("%s: raw mode: %w", linkDevice, err)
 	}
 	g.link = newGuestLink(tty)
+	g.control.link = g.link
 	g.link.send(frameHello, uint32s(protocolVersion))
 	go g.receive(tty)
 	if mountErr != nil {
@@ -111,6 +115,13 @@ func (g *initProcess) run() error {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return err
 		}
+	}
+	if spec.Control {
+		l, err := net.Listen("unix", controlPath)
+		if err != nil {
+			return fmt.Errorf("socket for the program's actions: %w", err)
+		}
+		go g.control.serve(l)
 	}
 	code, sig, err := g.runProgram(spec)
 	if err != nil {
@@ -198,6 +209,8 @@ func (g *initProcess) receive(r io.Reader) {
 			g.link.release(int(n))
 		case frameSignal:
 			g.deliver(syscall.Signal(n))
+		case frameAnswer:
+			g.control.answered(p)
 		case frameBye:
 			close(g.acks)
 			return
@@ -241,7 +254,7 @@ func (g *initProcess) runProgram(spec guestSpec) (code, sig int, err error) {
 		})
 	}
 	env := slices.Concat([]string{"PATH=" + binDir, "HOME=/tmp", "TMPDIR=/tmp"}, spec.Env)
-	g.link.send(frameReady, nil)
+	g.link.send(frameReady, uint32s(uint32(sys.Uptime().Milliseconds())))
 	g.mu.Lock()
 	pid, err := syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{Dir: spec.Dir, Env: env, Files: ends, Sys: &syscall.SysProcAttr{Setsid: true}})
 	g.pid = pid

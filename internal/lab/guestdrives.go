@@ -97,8 +97,15 @@ func countLive() int {
 	return n
 }
 
-// pciAddress is the address of a slot on the root bus.
-func pciAddress(slot int) string { return fmt.Sprintf("0000:00:%02x.0", slot) }
+// pciAddress is the address of what is in a slot of the root bus, or behind the port that is there.
+func pciAddress(slot int) string {
+	address := fmt.Sprintf("0000:00:%02x.0", slot)
+	behind, err := filepath.Glob(filepath.Join("/sys/bus/pci/devices", address, "????:??:??.?"))
+	if err != nil || len(behind) == 0 {
+		return address
+	}
+	return filepath.Base(behind[0])
+}
 
 // orderProblem tells which controller has another number than asked, if any.
 func orderProblem(drives []guestDrive) error {

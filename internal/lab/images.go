@@ -22,8 +22,11 @@ type openFiles struct {
 // add returns the path under which QEMU opens f.
 func (o *openFiles) add(f *os.File) string {
 	o.files = append(o.files, f)
-	return fmt.Sprintf("/dev/fd/%d", 2+len(o.files))
+	return fmt.Sprintf("/dev/fd/%d", o.lastFD())
 }
+
+// lastFD is the descriptor in QEMU of the file that was added last.
+func (o *openFiles) lastFD() int { return 2 + len(o.files) }
 
 func (o *openFiles) close() {
 	for _, f := range o.files {

@@ -10,7 +10,7 @@ import (
 
 // FindNamespace returns the name of a namespace's block node, such as nvme0n1, by the serial number of its drive and its
 // NSID. It looks into this machine's sysfs, so that it is of use inside the guest. The character node's name has ng in
-// place of nvme.
+// place of nvme, unless the drive was plugged in anew.
 func FindNamespace(serial string, nsid int) (string, error) {
 	return findNamespace("/sys/class/block", serial, nsid)
 }

@@ -51,6 +51,8 @@ type machine struct {
 	// writes them one by one, and the kernel's console drops what does not leave in time.
 	console string
 	shared  string
+	// monitor is the number of a socket's descriptor that speaks QMP, 0 for none.
+	monitor int
 	drives  []attachedDrive
 }
 
@@ -80,6 +82,9 @@ func (m machine) args() []string {
 		"-object", jsonArg("qom-type", "memory-backend-file", "id", "shared", "mem-path", m.shared, "size", sharedSize, "share", true),
 		"-device", jsonArg("driver", "ivshmem-plain", "id", "bulk", "memdev", "shared", "addr", "3"),
 	)
+	if m.monitor > 0 {
+		a = append(a, "-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", m.monitor), "-mon", "chardev=monitor,mode=control")
+	}
 	slot := firstSlot
 	for i, d := range m.drives {
 		a = append(a, d.args(i, slot)...)
@@ -91,14 +96,18 @@ func (m machine) args() []string {
 // args returns the arguments of drive number i, whose first controller sits in PCI slot slot.
 func (d attachedDrive) args(i, slot int) []string {
 	var a []string
-	bus := fmt.Sprintf("nvme%d", i)
+	bus := controllerID(i)
 	controller := func(id string, slot int, subsys string) {
-		props := []any{"driver", "nvme", "id", id, "serial", d.Serial, "mdts", max(d.MDTS, 0), "max_ioqpairs", d.Queues,
-			"msix_qsize", d.Queues + 1, "addr", fmt.Sprintf("%x", slot)}
+		props := append(d.controllerProps(id), "addr", fmt.Sprintf("%x", slot))
 		if subsys != "" {
 			props = append(props, "subsys", subsys)
 		}
 		a = append(a, "-device", jsonArg(props...))
+	}
+	if d.Hotplug {
+		a = append(a, "-device", jsonArg("driver", "pcie-root-port", "id", portID(i), "chassis", slot, "addr", fmt.Sprintf("%x", slot)))
+		a = append(a, d.blockdevs(i, 0)...)
+		return append(a, "-device", d.pluggable(i).String())
 	}
 	if d.Multipath {
 		subsys := bus + "s"
@@ -109,9 +118,8 @@ func (d attachedDrive) args(i, slot int) []string {
 		controller(bus, slot, "")
 	}
 	for n := range d.Namespaces {
-		node, args := d.blockdevs(fmt.Sprintf("%sn%d", bus, n), n)
-		a = append(a, args...)
-		props := []any{"driver", "nvme-ns", "bus", bus, "drive", node, "nsid", d.nsid(n), "shared", d.Multipath,
+		a = append(a, d.blockdevs(i, n)...)
+		props := []any{"driver", "nvme-ns", "id", namespaceID(i, n), "bus", bus, "drive", d.topNode(i, n), "nsid", d.nsid(n), "shared", d.Multipath,
 			"logical_block_size", d.LBA, "physical_block_size", d.LBA}
 		if d.Metadata > 0 {
 			props = append(props, "ms", d.Metadata, "mset", toInt(d.Extended), "pi", d.PI, "pif", d.PIF, "pil", toInt(d.PIFirst))
@@ -129,10 +137,51 @@ func (d attachedDrive) args(i, slot int) []string {
 	return a
 }
 
-// blockdevs returns the block nodes of namespace n and the name of the top one. id makes the names unique.
-func (d attachedDrive) blockdevs(id string, n int) (top string, args []string) {
+// controllerProps are the properties of a controller that do not depend on where it sits.
+func (d Drive) controllerProps(id string) []any {
+	props := []any{"driver", "nvme", "id", id, "serial", d.Serial, "mdts", max(d.MDTS, 0), "max_ioqpairs", d.Queues, "msix_qsize", d.Queues + 1}
+	if d.ZASL > 0 {
+		props = append(props, "zoned.zasl", d.ZASL)
+	}
+	return props
+}
+
+// pluggable is drive i behind its port. QEMU plugs controllers but no namespaces: the controller brings its only one.
+func (d Drive) pluggable(i int) *jsonObject {
+	props := append(d.controllerProps(controllerID(i)), "bus", portID(i), "drive", d.topNode(i, 0),
+		"logical_block_size", d.LBA, "physical_block_size", d.LBA)
+	return object(props...)
+}
+
+// Names of what drive i consists of in QEMU; n counts its namespaces.
+func controllerID(i int) string   { return fmt.Sprintf("nvme%d", i) }
+func portID(i int) string         { return fmt.Sprintf("nvme%dport", i) }
+func nodeID(i, n int) string      { return fmt.Sprintf("nvme%dn%d", i, n) }
+func namespaceID(i, n int) string { return nodeID(i, n) + "ns" }
+
+// Limits sit on top of errors, which sit on top of the data.
+func errorNode(i, n int) string { return nodeID(i, n) + "e" }
+func limitNode(i, n int) string { return nodeID(i, n) + "t" }
+
+func (d Drive) injectsErrors() bool { return d.ReadErrors.Count > 0 || d.WriteErrors.Count > 0 }
+
+func (d Drive) limited() bool { return d.IOPS > 0 || d.Bandwidth > 0 }
+
+// topNode is the block node that namespace n of drive i uses.
+func (d Drive) topNode(i, n int) string {
+	switch {
+	case d.limited():
+		return limitNode(i, n)
+	case d.injectsErrors():
+		return errorNode(i, n)
+	}
+	return nodeID(i, n)
+}
+
+// blockdevs returns the block nodes of namespace n of drive i.
+func (d attachedDrive) blockdevs(i, n int) (args []string) {
 	add := func(props ...any) { args = append(args, "-blockdev", jsonArg(props...)) }
-	top = id
+	top := nodeID(i, n)
 	if d.Backend == BackendNull {
 		// Protection information is checked on reads, so that a drive with it has to return something that passes.
 		props := []any{"driver", "null-co", "node-name", top, "size", d.Size, "read-zeroes", d.Zeroes || d.PI > 0}
@@ -149,20 +198,21 @@ func (d attachedDrive) blockdevs(id string, n int) (top string, args []string) {
 			args = append(args, "-blockdev", file.String())
 		}
 	}
-	if d.ReadErrors.Count > 0 || d.WriteErrors.Count > 0 {
+	if d.injectsErrors() {
 		var rules []any
 		for _, r := range []struct {
 			kind string
 			at   ErrorSectors
 		}{{"read", d.ReadErrors}, {"write", d.WriteErrors}} {
-			for i := range r.at.Count {
-				rules = append(rules, object("event", "none", "iotype", r.kind, "errno", 5, "sector", r.at.First+int64(i), "once", false))
+			for k := range r.at.Count {
+				rules = append(rules, object("event", "none", "iotype", r.kind, "errno", 5, "sector", r.at.First+int64(k), "once", d.ErrorsOnce))
 			}
 		}
-		add("driver", "blkdebug", "node-name", id+"e", "image", top, "inject-error", rules)
-		top = id + "e"
+		add("driver", "blkdebug", "node-name", errorNode(i, n), "image", top, "inject-error", rules)
+		top = errorNode(i, n)
 	}
-	if d.IOPS > 0 || d.Bandwidth > 0 {
+	if d.limited() {
+		group := nodeID(i, n) + "g"
 		limits := object()
 		if d.IOPS > 0 {
 			limits.set("iops-total", d.IOPS)
@@ -170,11 +220,10 @@ func (d attachedDrive) blockdevs(id string, n int) (top string, args []string) {
 		if d.Bandwidth > 0 {
 			limits.set("bps-total", d.Bandwidth)
 		}
-		args = append(args, "-object", jsonArg("qom-type", "throttle-group", "id", id+"g", "limits", limits))
-		add("driver", "throttle", "node-name", id+"t", "throttle-group", id+"g", "file", top)
-		top = id + "t"
+		args = append(args, "-object", jsonArg("qom-type", "throttle-group", "id", group, "limits", limits))
+		add("driver", "throttle", "node-name", limitNode(i, n), "throttle-group", group, "file", top)
 	}
-	return top, args
+	return args
 }
 
 func toInt(b bool) int {

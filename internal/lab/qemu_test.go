@@ -24,6 +24,8 @@ func TestQEMUArgs(t *testing.T) {
 		{"metadata", accelTCG, []string{"lba=4096,ms=64,mset", "ms=8,pi=1,pil", "lba=4096,ms=16,pi=1,pif=2"}},
 		{"zoned", accelTCG, []string{"zoned,zone-size=4m,zone-capacity=3m,max-open=4", "zoned,max-active=8,backend=memory"}},
 		{"slow", accelTCG, []string{"iops=20,bw=1m,latency=80us,mdts=0,queues=4"}},
+		{"hotplug", accelTCG, []string{"hotplug,backend=memory,iops=5,queues=2", ""}},
+		{"errors-once", accelTCG, []string{"error-sectors=2048,errors-once", "zoned,zasl=3,mdts=5"}},
 		{"errors", accelTCG, []string{"error-sectors=2048+2,write-error-sectors=7,backend=memory,iops=100"}},
 		{"namespaces", accelTCG, []string{"nsid=3:17,serial=ABC,backend=memory,size=3t,format=qcow2", "multipath,zeroes", ""}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -47,10 +48,13 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 // maxBootCrashes bounds how often a guest is started again that fell to the emulator's own fault.
 const maxBootCrashes = 3
 
-// runOn tries the accelerators in turn, until one starts the guest.
-// errNoHello is the ErrNoAnswer of a guest that runs and says nothing.
-var errNoHello = fmt.Errorf("%w", ErrNoAnswer)
+// errNoHello is the ErrNoAnswer of a guest that runs and says nothing, errClock that of one whose clock runs too fast.
+var (
+	errNoHello = fmt.Errorf("%w", ErrNoAnswer)
+	errClock   = fmt.Errorf("%w that makes sense: its clock runs too fast", ErrNoAnswer)
+)
 
+// runOn tries the accelerators in turn, until one starts the guest.
 func (p *plan) runOn(ctx context.Context, qemu string, accels []accelerator) (Result, error) {
 	deadline := time.Now().Add(p.cfg.Timeout)
 	crashes := 0
@@ -59,16 +63,10 @@ func (p *plan) runOn(ctx context.Context, qemu string, accels []accelerator) (Re
 		g := &guest{plan: p, qemu: qemu, accel: a, deadline: deadline}
 		res, err := g.run(ctx)
 		res.Kernel, res.Accel = p.kernel, string(a)
-		if a == accelTCG && crashes < maxBootCrashes && g.crashedAtBoot(err) && ctx.Err() == nil {
+		if fault := g.bootFault(err); fault != "" && crashes < maxBootCrashes && ctx.Err() == nil && time.Now().Before(deadline) {
 			crashes++
 			i--
-			p.note("the guest's kernel met a stale breakpoint while it started, a fault of the TCG emulator: starting again")
-			continue
-		}
-		if a == accelTCG && crashes < maxBootCrashes && errors.Is(err, errNoHello) && ctx.Err() == nil && time.Now().Before(deadline) {
-			crashes++
-			i--
-			p.note("the guest's kernel hung while it started, as it sometimes does under TCG on a busy machine: starting again")
+			p.note(fault + ": starting again")
 			continue
 		}
 		if err != nil && !g.hello.Load() && a == accelKVM && i+1 < len(accels) && ctx.Err() == nil && !errors.Is(err, ErrTimeout) {
@@ -80,6 +78,25 @@ func (p *plan) runOn(ctx context.Context, qemu string, accels []accelerator) (Re
 	}
 	return Result{}, configError("no accelerator to try")
 }
+
+// bootFault names the fault of the emulator that kept a guest from starting, "" if it was none.
+func (g *guest) bootFault(err error) string {
+	switch {
+	case g.accel != accelTCG:
+	case g.crashedAtBoot(err):
+		return "the guest's kernel met a stale breakpoint while it started, a fault of the TCG emulator"
+	case errors.Is(err, errNoHello):
+		return "the guest's kernel hung while it started, as it sometimes does under TCG on a busy machine"
+	case errors.Is(err, errClock):
+		return "the guest measured its clock wrongly while it started, as it sometimes does under TCG on a busy machine"
+	}
+	return ""
+}
+
+// fastClock tells whether more time has passed in a guest since it booted than here since QEMU was started. All its time-outs would be too
+// short then. The emulator's processor and its timers follow different clocks of the host, so that a measurement that the host interrupts
+// is wrong.
+func fastClock(guest, host time.Duration) bool { return guest > host*5/4+time.Second }
 
 func (p *plan) note(s string) {
 	if s != "" {
@@ -94,6 +111,7 @@ type guest struct {
 	qemu     string
 	accel    accelerator
 	deadline time.Time
+	start    time.Time
 
 	proc    *process
 	linkOut *os.File // frames from the guest
@@ -108,6 +126,9 @@ type guest struct {
 
 	filesPipe *io.PipeWriter
 	filesDone chan error
+
+	control *control      // nil where the guest may ask for nothing
+	asks    chan struct{} // a place for each action under way
 }
 
 // exitStatus is how the program ended.
@@ -147,8 +168,20 @@ func (g *guest) run(ctx context.Context) (res Result, err error) {
 		return Result{}, fmt.Errorf("lab: shared memory of %d bytes: %w", sharedSize, err)
 	}
 
+	var monitorEnd *os.File
+	if len(g.cfg.Actions) > 0 {
+		ours, theirs, err := monitorPair()
+		if err != nil {
+			return Result{}, err
+		}
+		defer ours.Close()
+		files.add(theirs)
+		m.monitor = files.lastFD()
+		monitorEnd = ours
+	}
+
 	g.ready, g.exited, g.failed = make(chan struct{}), make(chan exitStatus, 1), make(chan error, 4)
-	start := time.Now()
+	g.start = time.Now()
 	if g.proc, err = startProcess(g.qemu, m.args(), linkInEnd, linkOutEnd, files.files); err != nil {
 		return Result{}, fmt.Errorf("%w: start %s: %w", ErrNoQEMU, g.qemu, err)
 	}
@@ -157,6 +190,15 @@ func (g *guest) run(ctx context.Context) (res Result, err error) {
 		if err := f.Close(); err != nil {
 			return Result{}, errors.Join(fmt.Errorf("lab: pipe to QEMU: %w", err), g.proc.stop())
 		}
+	}
+
+	if monitorEnd != nil {
+		qmp, err := newMonitor(monitorEnd)
+		if err != nil {
+			return Result{}, errors.Join(fmt.Errorf("lab: %w", err), g.proc.stop())
+		}
+		g.control = &control{allowed: g.cfg.Actions, drives: m.drives, qmp: qmp, pulled: map[int]bool{}}
+		g.asks = make(chan struct{}, maxAsks)
 	}
 
 	consoleDone := make(chan struct{})
@@ -177,7 +219,7 @@ func (g *guest) run(ctx context.Context) (res Result, err error) {
 		g.serve()
 	}()
 
-	res, err = g.watch(ctx, start, linkDone, consoleDone)
+	res, err = g.watch(ctx, linkDone, consoleDone)
 	stopErr := g.proc.stop()
 	// The readers end with QEMU, unless a writer of the caller blocks; then they are left behind.
 	waitBriefly(linkDone)
@@ -248,7 +290,7 @@ func (g *guest) prepare(ctx context.Context, files *openFiles) (machine, error) 
 }
 
 // watch waits for the run to end, one way or the other, and enforces every bound.
-func (g *guest) watch(ctx context.Context, start time.Time, linkDone, consoleDone <-chan struct{}) (Result, error) {
+func (g *guest) watch(ctx context.Context, linkDone, consoleDone <-chan struct{}) (Result, error) {
 	var res Result
 	hello := time.NewTimer(min(g.helloTimeout(g.accel), time.Until(g.deadline)))
 	defer hello.Stop()
@@ -257,13 +299,13 @@ func (g *guest) watch(ctx context.Context, start time.Time, linkDone, consoleDon
 	var kill <-chan time.Time
 	var killErr error
 	ready, done := g.ready, ctx.Done()
-	started := start
+	started := g.start
 	for {
 		select {
 		case <-ready:
 			ready = nil
 			started = time.Now()
-			res.BootTime = started.Sub(start)
+			res.BootTime = started.Sub(g.start)
 		case st := <-g.exited:
 			res.ExitCode, res.Signal = st.code, st.signal
 			res.RunTime = time.Since(started)
@@ -292,7 +334,7 @@ func (g *guest) watch(ctx context.Context, start time.Time, linkDone, consoleDon
 		case <-hello.C:
 			if !g.hello.Load() {
 				return res, fmt.Errorf("%w: its init said nothing for %v under %s; try another kernel, accelerator tcg, or a longer HelloTimeout",
-					errNoHello, time.Since(start).Round(time.Second), g.accel)
+					errNoHello, time.Since(g.start).Round(time.Second), g.accel)
 			}
 		case <-done:
 			done = nil
@@ -303,6 +345,10 @@ func (g *guest) watch(ctx context.Context, start time.Time, linkDone, consoleDon
 			g.send(frameSignal, uint32s(uint32(syscall.SIGINT)))
 			kill = time.After(g.cfg.Grace)
 			killErr = fmt.Errorf("lab: the program did not end within %v of SIGINT and was killed: %w", g.cfg.Grace, context.Cause(ctx))
+		case s := <-g.cfg.Signals:
+			if n, ok := s.(syscall.Signal); ok && ready == nil {
+				g.send(frameSignal, uint32s(uint32(n)))
+			}
 		case <-deadline.C:
 			if ready != nil {
 				return res, fmt.Errorf("%w after %v, before the program started; raise the timeout", ErrTimeout, g.cfg.Timeout)
@@ -468,6 +514,10 @@ func (g *guest) handle(t frameType, payload []byte) bool {
 		}
 		g.hello.Store(true)
 	case frameReady:
+		if ms, ok := uint32At(payload, 0); ok && fastClock(time.Duration(ms)*time.Millisecond, time.Since(g.start)) {
+			g.fail(fmt.Errorf("%w: %v passed in the guest and %v here", errClock, time.Duration(ms)*time.Millisecond, time.Since(g.start).Round(time.Millisecond)))
+			return false
+		}
 		select {
 		case <-g.ready:
 		default:
@@ -481,6 +531,8 @@ func (g *guest) handle(t frameType, payload []byte) bool {
 		return g.write("stderr", g.cfg.Stderr, payload)
 	case frameFiles:
 		return g.takeFiles(payload)
+	case frameAsk:
+		return g.ask(payload)
 	case frameFail:
 		g.fail(&GuestError{Message: string(payload)})
 		return false
@@ -514,6 +566,26 @@ func (g *guest) write(name string, w io.Writer, p []byte) bool {
 		g.fail(fmt.Errorf("lab: write the program's %s: %w", name, err))
 		return false
 	}
+	return true
+}
+
+// ask starts one of the guest's actions, whose answer goes back when it is done.
+func (g *guest) ask(p []byte) bool {
+	if g.control == nil || len(p) < 4 {
+		g.fail(fmt.Errorf("lab: link out of step: request of %d bytes for an action, where none is allowed", len(p)))
+		return false
+	}
+	number, request := slices.Clone(p[:4]), slices.Clone(p[4:])
+	select {
+	case g.asks <- struct{}{}:
+	default:
+		g.send(frameAnswer, append(number, refused(fmt.Errorf("%d are under way, which is as many as there may be", maxAsks))...))
+		return true
+	}
+	go func() {
+		g.send(frameAnswer, append(number, g.control.answer(request)...))
+		<-g.asks
+	}()
 	return true
 }
 

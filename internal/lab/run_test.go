@@ -137,6 +137,18 @@ func TestRunWithoutPollQueues(t *testing.T) {
 	require.Contains(t, stdout.String(), " poll 0 ")
 }
 
+// TestRunActions: what the guest asks of the host is done, unless it is not allowed.
+func TestRunActions(t *testing.T) {
+	c, stdout, stderr := config(t, "ask")
+	c.Drives = drives(t, "", "size=4m,backend=memory,hotplug,serial=pluggable")
+	c.Actions = []lab.Verb{lab.VerbPause, lab.VerbUnplug, lab.VerbPlug, lab.VerbResize}
+	res, err := lab.Run(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, 0, res.ExitCode, stderr)
+	require.Equal(t, "at first 2 drives\nwithout 1 drives\nit has 4096 sectors\nagain 2 drives\n"+
+		"lab: action throttle of drive pluggable: not allowed in this run; Config.Actions has pause, unplug, plug, resize\n", stdout.String())
+}
+
 func TestRunExit(t *testing.T) {
 	for _, c := range []struct {
 		program      []string

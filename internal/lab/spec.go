@@ -25,6 +25,8 @@ type guestSpec struct {
 	MakeDirs []string
 	// SendFiles asks for the contents of /out.
 	SendFiles bool
+	// Control opens controlPath to the program.
+	Control bool
 }
 
 // guestModule is a kernel module in the initramfs.

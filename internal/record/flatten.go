@@ -14,7 +14,8 @@ import (
 const maxDepth = 32
 
 // flatten turns a JSON object into settings, in the document's order. Lists of
-// plain values become one setting, those of objects one for each of their keys.
+// plain values become one setting, those of objects one for each of their keys,
+// those of "name: value" one for each name.
 func flatten(doc []byte) ([]Setting, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
@@ -83,8 +84,26 @@ func flattenList(dec *json.Decoder, name string, depth int, out *[]Setting) erro
 	if len(values) == 0 {
 		values = []string{"-"}
 	}
+	if named := byName(name, values); named != nil {
+		*out = append(*out, named...)
+		return nil
+	}
 	*out = append(*out, Setting{name, strings.Join(values, ", ")})
 	return nil
+}
+
+// byName is nil if not every value has a name of its own.
+func byName(list string, values []string) (out []Setting) {
+	seen := map[string]bool{}
+	for _, v := range values {
+		name, value, ok := strings.Cut(v, ": ")
+		if !ok || seen[name] || strings.Contains(name, " ") {
+			return nil
+		}
+		seen[name] = true
+		out = append(out, Setting{list + "." + name, value})
+	}
+	return out
 }
 
 func plain(tok json.Token) string {

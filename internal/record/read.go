@@ -41,12 +41,9 @@ func Schemas() []string {
 
 // Read reads a record of any command that name is said to hold.
 func Read(name string, in io.Reader) (*Record, error) {
-	doc, err := io.ReadAll(io.LimitReader(in, MaxBytes+1))
+	doc, err := io.ReadAll(Limited(in))
 	if err != nil {
 		return nil, fmt.Errorf("read record %s: %w", name, err)
-	}
-	if len(doc) > MaxBytes {
-		return nil, fmt.Errorf("read record %s: larger than %d bytes; give a file written with --save", name, MaxBytes)
 	}
 	r, err := parse(doc)
 	if err != nil {
@@ -54,6 +51,22 @@ func Read(name string, in io.Reader) (*Record, error) {
 	}
 	r.Name = name
 	return r, nil
+}
+
+// Limited reads in, and fails where it is larger than a record can be.
+func Limited(in io.Reader) io.Reader { return &limited{in, MaxBytes} }
+
+type limited struct {
+	in   io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, fmt.Errorf("larger than %d bytes; give a file written with --save", MaxBytes)
+	}
+	return n, err
 }
 
 func parse(doc []byte) (*Record, error) {

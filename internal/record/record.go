@@ -143,6 +143,8 @@ type Cell struct {
 	Latency []LatencyCurve
 	// Errors say why rounds have no figure.
 	Errors []string
+	// NotRun says that the cell was left out on purpose, for the reason in Errors.
+	NotRun bool
 }
 
 // Cost is a figure beside the metric.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,20 @@ func TestReadRefuses(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 		require.ErrorContains(t, err, "x.json", text)
 	}
+}
+
+// TestReadIsBounded: a file without end is refused where a record cannot be
+// longer, by whoever reads it as a stream.
+func TestReadIsBounded(t *testing.T) {
+	n, err := io.Copy(io.Discard, Limited(endless{}))
+	require.LessOrEqual(t, n, int64(MaxBytes))
+	require.ErrorContains(t, err, "larger than 1073741824 bytes")
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	return len(p), nil
 }
 
 func TestFlatten(t *testing.T) {

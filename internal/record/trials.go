@@ -60,7 +60,7 @@ func readSweep(doc []byte, r *Record) error {
 		}
 		cell.trials(c.Rounds, func(r *trial.Round) *float64 { return r.BytesPerSecond })
 		if c.NotRun != "" {
-			cell.Errors = append(cell.Errors, "not run: "+c.NotRun)
+			cell.NotRun, cell.Errors = true, append(cell.Errors, "not run: "+c.NotRun)
 		}
 		r.Cells = append(r.Cells, cell)
 	}

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/internal/compare"
+	"github.com/nvmepass/nvmepass/internal/trial"
 )
 
 func bench(t *testing.T, r *compare.Result) string {
@@ -60,44 +62,80 @@ func TestFioGolden(t *testing.T) {
 	requireGolden(t, "one-cell.fio.json", b.String())
 }
 
-// Whatever a reader of fio 3.33's own output finds there, it finds in ours with
-// the same type, but for what is told here: times of single commands,
-// which a comparison does not take.
-func TestFioHasFiosShape(t *testing.T) {
-	raw, err := os.ReadFile("testdata/fio-3.33.json")
+// realFio are outputs of fio itself: one that is kept, and that of the fio which is
+// installed, if one is.
+func realFio(t *testing.T) (docs []map[string]any) {
+	t.Helper()
+	kept, err := os.ReadFile("testdata/fio-3.33.json")
 	require.NoError(t, err)
-	var real map[string]any
-	require.NoError(t, json.Unmarshal(raw, &real))
-	absent := map[string]bool{"sync": true, "percentile": true, "latency_ns": true, "latency_us": true, "latency_ms": true, "latency_depth": true, "latency_target": true, "latency_percentile": true, "latency_window": true}
-	for _, r := range []*compare.Result{labResult(t), troubledResult(t), narrowResult(t)} {
-		requireShape(t, "", real, fioDocument(t, r), absent)
+	outputs := [][]byte{kept}
+	if fio, err := exec.LookPath("fio"); err == nil {
+		cmd := exec.CommandContext(t.Context(), fio, "--output-format=json", "-")
+		cmd.Stdin = strings.NewReader("[global]\nioengine=null\nsize=64k\nrw=randread\n[a]\nbs=512\niodepth=4\n")
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		outputs = append(outputs, out)
+	}
+	for _, b := range outputs {
+		var doc map[string]any
+		require.NoError(t, json.Unmarshal(b, &doc))
+		docs = append(docs, doc)
+	}
+	return docs
+}
+
+// TestFioHasFiosShape: whatever a reader of fio's own output finds there, it finds in
+// ours with the same type, and what fio does not have is told apart.
+func TestFioHasFiosShape(t *testing.T) {
+	noSamples := nopResult(1, true)
+	noSamples.Cells[0].Rounds = []trial.Round{{Round: 1, Error: "EIO"}}
+	for name, ours := range map[string]string{
+		"compare": rendered(t, Fio, labResult(t)), "compare, troubled": rendered(t, Fio, troubledResult(t)), "compare, narrow": rendered(t, Fio, narrowResult(t)),
+		"run": rendered(t, RunFio, oneRun()), "run, two devices": rendered(t, RunFio, twoRun()), "run, troubled": rendered(t, RunFio, troubledRun()),
+		"sweep": rendered(t, SweepFio, sweepResult(1)), "nop": rendered(t, NopFio, nopResult(1, true)), "nop, troubled": rendered(t, NopFio, noSamples),
+	} {
+		var got any
+		require.NoError(t, json.Unmarshal([]byte(ours), &got))
+		for _, real := range realFio(t) {
+			requireShape(t, name, real, got)
+		}
 	}
 }
 
-// requireShape checks that got has every key of want with a value of the same type.
-func requireShape(t *testing.T, at string, want, got any, absent map[string]bool) {
+// ownKeys are the keys that fio 3.33 does not have: job_start is of later
+// versions, and disk_util it writes where the engine used a disk.
+var ownKeys = []string{"nvmepass", "job_start", "disk_util"}
+
+// requireShape checks that got has the keys of want, each with a value of the same
+// type, and no others.
+func requireShape(t *testing.T, at string, want, got any) {
 	t.Helper()
 	require.Equal(t, fmt.Sprintf("%T", want), fmt.Sprintf("%T", got), at)
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
 		require.True(t, ok, at)
-		if strings.HasSuffix(at, "options") || strings.Contains(at, "iodepth_") || strings.HasSuffix(at, "percentile") {
+		if strings.HasSuffix(at, "options") || strings.HasSuffix(at, "percentile") {
 			return // free keys
 		}
 		for key, value := range w {
-			if !absent[key] {
-				require.Contains(t, g, key, at)
-				requireShape(t, at+"/"+key, value, g[key], absent)
+			if key == "percentile" && g["N"] == 0.0 {
+				continue // fio, too, leaves it out then
+			}
+			require.Contains(t, g, key, at)
+			requireShape(t, at+"/"+key, value, g[key])
+		}
+		for key := range g {
+			if _, ok := w[key]; !ok && key != "percentile" {
+				require.Contains(t, ownKeys, key, at)
 			}
 		}
 	case []any:
 		g, ok := got.([]any)
 		require.True(t, ok, at)
-		if len(w) > 0 {
-			for _, item := range g {
-				requireShape(t, at+"[]", w[0], item, absent)
-			}
+		require.NotEmpty(t, w, at)
+		for _, item := range g {
+			requireShape(t, at+"[]", w[0], item)
 		}
 	}
 }

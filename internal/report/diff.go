@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,8 +28,7 @@ func DiffText(w io.Writer, r *diff.Result) error {
 		t.group(g)
 	}
 	t.foot()
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return emit(w, t.b.String())
 }
 
 type diffText struct {
@@ -70,9 +70,44 @@ func (t *diffText) differences() {
 			if x.Refused {
 				mark = " (!)"
 			}
-			wrap(&t.b, "- "+ascii(x.Setting)+mark+": "+ascii(x.Old)+" -> "+ascii(x.New), DefaultWidth, 4)
+			was, is := changed(x.Old, x.New)
+			wrap(&t.b, "- "+ascii(x.Setting)+mark+": "+ascii(was)+" -> "+ascii(is), DefaultWidth, 4)
 		}
 	}
+}
+
+// changed leaves out what two long lists have alike, such as two kernels' command
+// lines.
+func changed(old, updated string) (was, is string) {
+	const short = 4
+	separator := " "
+	if strings.Contains(old+updated, ", ") {
+		separator = ", "
+	}
+	a, b := strings.Split(old, separator), strings.Split(updated, separator)
+	if len(a) < short && len(b) < short {
+		return old, updated
+	}
+	rest := func(list, other []string) string {
+		var out []string
+		for _, s := range list {
+			if !slices.Contains(other, s) {
+				out = append(out, s)
+			}
+		}
+		switch {
+		case len(out) == len(list):
+			return strings.Join(list, separator)
+		case len(out) == 0:
+			return "..."
+		}
+		return strings.Join(append(out, "..."), separator)
+	}
+	was, is = rest(a, b), rest(b, a)
+	if was == is {
+		return old, updated // they differ in order or number alone
+	}
+	return was, is
 }
 
 // diffGroup is the cells of one table.
@@ -166,6 +201,14 @@ func diffVerdict(c *diff.CellDiff) string {
 	}
 	if c.RoundsNeeded != nil {
 		s += " (" + needed(*c.RoundsNeeded) + ")"
+	}
+	switch c.Verdict {
+	case diff.Slower:
+		return bad(s)
+	case diff.Faster:
+		return good(s)
+	case diff.TooNoisy, diff.NoFigure:
+		return warn(s)
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,9 @@ import (
 func diffed(t *testing.T) *diff.Result {
 	t.Helper()
 	old, updated := labResult(t), labResult(t)
+	old.Environment.Mitigations = []string{"itlb_multihit: Not affected", "meltdown: Mitigation: PTI", "retbleed: Not affected"}
+	updated.Environment.Mitigations = []string{"itlb_multihit: Not affected", "meltdown: Vulnerable", "retbleed: Not affected"}
+	updated.Environment.IOUringFeatures = append(slices.Clone(updated.Environment.IOUringFeatures), "SUBMIT_STABLE", "RECVSEND_BUNDLE")
 	updated.Environment.Kernel, updated.Environment.KernelCmdline = "7.4.0-rc1-cloud-amd64", "console=ttyS0 nvme.poll_queues=1 mitigations=off"
 	updated.Config.Seed = 2
 	for i := range updated.Cells {

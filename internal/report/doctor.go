@@ -29,20 +29,20 @@ func Doctor(w io.Writer, r *doctor.Report, verbose bool) error {
 		first := true
 		for _, group := range together(r.Findings, severity) {
 			if first {
-				s.title("%s", titles[severity])
+				colour := map[doctor.Severity]func(string) string{doctor.Problem: bad, doctor.Warning: warn, doctor.Note: plain, doctor.OK: good}[severity]
+				s.verdict(colour, titles[severity])
 				first = false
 			}
 			findingText(&s, &group)
 		}
 	}
-	verdict := "A polled passthrough run is possible."
+	verdict, colour := "A polled passthrough run is possible.", good
 	if !r.Possible {
-		verdict = "A polled passthrough run is not possible as things stand."
+		verdict, colour = "A polled passthrough run is not possible as things stand.", bad
 	}
-	s.title("%s", fmt.Sprintf("%s %s, %s, %s; %d fine%s.", verdict, count(r.Counts.Problems, "problem"), count(r.Counts.Warnings, "warning"),
+	s.verdict(colour, fmt.Sprintf("%s %s, %s, %s; %d fine%s.", verdict, count(r.Counts.Problems, "problem"), count(r.Counts.Warnings, "warning"),
 		count(r.Counts.Notes, "note"), r.Counts.OK, map[bool]string{false: " (-v shows them)"}[verbose || r.Counts.OK == 0]))
-	_, err := io.WriteString(w, s.b.String())
-	return err
+	return emit(w, s.b.String())
 }
 
 func count(n int, what string) string {
@@ -66,7 +66,7 @@ next:
 			continue
 		}
 		for i := range out {
-			if o := &out[i]; f.Device != "" && o.ID == f.ID && o.Found == f.Found && o.Source == f.Source && o.Why == f.Why && strings.Join(o.Fix, "\n") == strings.Join(f.Fix, "\n") {
+			if o := &out[i]; f.Device != "" && o.ID == f.ID && o.Found == f.Found && o.Source == f.Source && o.Why == f.Why && o.Advice == f.Advice && strings.Join(o.Fix, "\n") == strings.Join(f.Fix, "\n") {
 				o.devices = append(o.devices, f.Device)
 				continue next
 			}
@@ -92,15 +92,21 @@ func findingText(s *sheet, f *findings) {
 	if f.Why != "" {
 		sub.row("  why", f.Why)
 	}
+	if f.Advice != "" {
+		sub.row("  advice", f.Advice)
+	}
 	s.b.WriteString(sub.b.String())
 	commands(s, "fix", f.Fix)
 	commands(s, "undo", f.Undo)
 }
 
-// commands are not wrapped, so that they can be copied.
+// commands are not wrapped and stand alone on their lines, so that all of them can
+// be copied at once.
 func commands(s *sheet, key string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(&s.b, "    %s\n", key)
+	}
 	for _, line := range lines {
-		fmt.Fprintf(&s.b, "    %-8s%s\n", key, ascii(line))
-		key = ""
+		fmt.Fprintf(&s.b, "      %s\n", ascii(line))
 	}
 }

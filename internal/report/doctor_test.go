@@ -27,8 +27,9 @@ func diagnosis() *doctor.Report {
 		Findings: []doctor.Finding{
 			{
 				ID: "poll-queues", Severity: doctor.Problem, Device: "/dev/ng0n1", Found: "none (nvme.poll_queues is 0)", Source: "/sys/module/nvme/parameters/poll_queues",
-				Why: "a polled run is not possible; some kernels would run it on interrupts and spin all the same, which looks like polling and is none",
-				Fix: []string{"echo 2 | sudo tee /sys/module/nvme/parameters/poll_queues", "sudo reboot"}, Undo: []string{"echo 0 | sudo tee /sys/module/nvme/parameters/poll_queues"},
+				Why:    "a polled run is not possible; some kernels would run it on interrupts and spin all the same, which looks like polling and is none",
+				Advice: "connect anew, or",
+				Fix:    []string{"echo 2 | sudo tee /sys/module/nvme/parameters/poll_queues", "sudo reboot"}, Undo: []string{"echo 0 | sudo tee /sys/module/nvme/parameters/poll_queues"},
 			},
 			scheduler("0n1"), emulated("/dev/ng0n1"), scheduler("1n1"), emulated("/dev/ng1n1"),
 			{ID: "smt", Severity: doctor.Note, Found: "two or more CPUs share a core\x1b", Source: "/sys/devices/system/cpu/smt/active", Why: "threads slow each other down", Fix: []string{}, Undo: []string{}},
@@ -49,7 +50,7 @@ func TestDoctor(t *testing.T) {
 	require.NoError(t, Document(&doc, r))
 	requireGolden(t, "doctor.json", doc.String())
 	for _, command := range r.Findings[0].Fix {
-		require.Contains(t, quiet.String(), command+"\n", "commands can be copied as they are")
+		require.Contains(t, quiet.String(), "\n      "+command+"\n", "commands can be copied as they are")
 	}
 	require.Equal(t, 1, strings.Count(quiet.String(), "emulated drive"), "told once for both")
 	require.NotContains(t, quiet.String(), "clocksource")

@@ -211,7 +211,7 @@ func infoSizes(s *sheet, n *inventory.NamespaceDetail) {
 	if a.PerNamespace {
 		whose = "the namespace's own"
 	}
-	text := fmt.Sprintf("%d blocks, %d through a power failure, compare and write %d (%s)", a.WriteBlocks, a.PowerFailBlocks, a.CompareWriteBlocks, whose)
+	text := fmt.Sprintf("%s, %d through a power failure, compare and write %d (%s)", plural(int(a.WriteBlocks), "block"), a.PowerFailBlocks, a.CompareWriteBlocks, whose)
 	if a.BoundaryBlocks != 0 {
 		text += fmt.Sprintf("; not across a boundary each %d blocks from %d", a.BoundaryBlocks, a.OffsetBlocks)
 	}
@@ -253,7 +253,7 @@ func infoController(s *sheet, c *inventory.ControllerDetail) {
 		}
 		s.row("command sets", strings.Join(c.CommandSets, ", or "))
 		s.row("volatile write cache", yesNo(c.WriteCache))
-		s.rowf("atomic writes", "%d blocks, %d through a power failure", c.AWUNBlocks, c.AWUPFBlocks)
+		s.rowf("atomic writes", "%s, %d through a power failure", plural(int(c.AWUNBlocks), "block"), c.AWUPFBlocks)
 		s.rowf("power states", "%d, autonomous transitions (APST) %s", c.PowerStates, map[bool]string{true: "supported", false: "not supported"}[c.APST])
 		for _, w := range c.Capabilities {
 			has := "none known"

@@ -17,10 +17,15 @@ type sheet struct {
 
 // title begins a section.
 func (s *sheet) title(format string, args ...any) {
+	s.verdict(plain, fmt.Sprintf(format, args...))
+}
+
+// verdict is a title in a colour: bad, warn or good.
+func (s *sheet) verdict(colour func(string) string, text string) {
 	if s.b.Len() > 0 {
 		s.b.WriteString("\n")
 	}
-	wrap(&s.b, ascii(fmt.Sprintf(format, args...)), sheetWidth, 2)
+	wrap(&s.b, colour(ascii(text)), sheetWidth, 2)
 }
 
 // row adds one line; a long value goes on below itself. No value is a dash.

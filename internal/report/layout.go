@@ -19,7 +19,7 @@ func (t *table) write(b *strings.Builder) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], len(field))
+			widths[i] = max(widths[i], width(field))
 		}
 	}
 	for _, row := range t.rows {
@@ -28,7 +28,7 @@ func (t *table) write(b *strings.Builder) {
 			if i > 0 {
 				line.WriteString("  ")
 			}
-			pad := strings.Repeat(" ", widths[i]-len(field))
+			pad := strings.Repeat(" ", widths[i]-width(field))
 			if i < t.left {
 				line.WriteString(field + pad)
 			} else {
@@ -56,9 +56,9 @@ func unbroken(items ...string) string {
 	return strings.Join(out, ", ")
 }
 
-// wrap appends text to b in lines of at most width columns, broken at spaces where there are any. Lines after the first are
+// wrap appends text to b in lines of at most the given columns, broken at spaces where there are any. Lines after the first are
 // indented by indent spaces.
-func wrap(b *strings.Builder, text string, width, indent int) {
+func wrap(b *strings.Builder, text string, columns, indent int) {
 	column := 0
 	newline := func() {
 		b.WriteString("\n" + strings.Repeat(" ", indent))
@@ -67,20 +67,20 @@ func wrap(b *strings.Builder, text string, width, indent int) {
 	for i, word := range strings.Fields(text) {
 		switch {
 		case i == 0:
-		case column+1+len(word) <= width:
+		case column+1+width(word) <= columns:
 			b.WriteString(" ")
 			column++
 		default:
 			newline()
 		}
 		word = strings.ReplaceAll(word, fixedSpace, " ")
-		for room := width - column; len(word) > room; room = width - column {
+		for room := columns - column; width(word) > room; room = columns - column {
 			b.WriteString(word[:room])
 			word = word[room:]
 			newline()
 		}
 		b.WriteString(word)
-		column += len(word)
+		column += width(word)
 	}
 	b.WriteString("\n")
 }

@@ -168,20 +168,29 @@ func ListCSV(w io.Writer, l *inventory.List) error {
 			metadata, protection = strconv.FormatUint(uint64(n.Format.MetadataBytes), 10), strconv.Itoa(n.Format.ProtectionType)
 		}
 		rows = append(rows, []string{
-			n.Generic, n.Block, numberField(uint64(n.NSID)), ascii(n.Model), ascii(n.Serial), ascii(n.Firmware), numberField(n.SizeBytes),
+			n.Generic, n.Block, numberField(uint64(n.NSID)), csvText(n.Model), csvText(n.Serial), csvText(n.Firmware), numberField(n.SizeBytes),
 			numberField(uint64(n.Format.DataBytes)), metadata, n.Format.Metadata, protection, n.CommandSet, n.Transport, n.Address,
-			strings.Join(n.Controllers, " "), n.Subsystem, n.Source, ascii(strings.Join(n.Notes, "; ")),
+			strings.Join(n.Controllers, " "), n.Subsystem, n.Source, csvText(strings.Join(n.Notes, "; ")),
 		})
 	}
 	for i := range l.Controllers {
 		if c := &l.Controllers[i]; len(c.Namespaces) == 0 {
 			rows = append(rows, []string{
-				"", "", "", ascii(c.Model), ascii(c.Serial), ascii(c.Firmware), "", "", "", "", "", "", c.Transport, c.Address,
-				c.Name, c.Subsystem, "sysfs", ascii(strings.Join(c.Notes, "; ")),
+				"", "", "", csvText(c.Model), csvText(c.Serial), csvText(c.Firmware), "", "", "", "", "", "", c.Transport, c.Address,
+				c.Name, c.Subsystem, "sysfs", csvText(strings.Join(c.Notes, "; ")),
 			})
 		}
 	}
 	return out.WriteAll(rows)
+}
+
+// csvText is a text that a drive gave as a field of CSV. Of one that begins as a
+// formula, a spreadsheet would make a formula; none that is a name does.
+func csvText(s string) string {
+	if s = ascii(s); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
+	}
+	return s
 }
 
 // numberField is empty for 0, which stands for not known.

@@ -107,7 +107,8 @@ func TestInfo(t *testing.T) {
 	require.Equal(t, 1, strings.Count(text.String(), "/dev/nvme0: controller"), "told once")
 }
 
-func TestHealth(t *testing.T) {
+// healthReport has a healthy drive, an ill one and one that is gone.
+func healthReport() *inventory.HealthReport {
 	id := &nvme.IdentifyController{WCTEMP: 343, CCTEMP: 353}
 	well := inventory.Health{Path: "/dev/ng0n1", Controller: "/dev/nvme0", Model: "ACME Drive 1000", Serial: "S1", Firmware: "1.0"}
 	well.Fill(id, &nvme.SMARTLog{
@@ -123,7 +124,11 @@ func TestHealth(t *testing.T) {
 		WarningTempTime: 5, CriticalTempTime: 1, ThermalTransitions: [2]uint32{7, 1}, ThermalTime: [2]uint32{60, 2},
 	})
 	gone := inventory.Health{Path: "/dev/nvme2", Error: "open controller /dev/nvme2: no such device", Warnings: []string{}, Sensors: []inventory.Sensor{}}
-	r := &inventory.HealthReport{Schema: inventory.HealthSchema, Devices: []inventory.Health{well, ill, gone}}
+	return &inventory.HealthReport{Schema: inventory.HealthSchema, Devices: []inventory.Health{well, ill, gone}}
+}
+
+func TestHealth(t *testing.T) {
+	r := healthReport()
 	var text, doc bytes.Buffer
 	require.NoError(t, Health(&text, r))
 	requireGolden(t, "smart.txt", text.String())

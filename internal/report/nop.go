@@ -40,14 +40,10 @@ func NopCSV(w io.Writer, r *nopbench.Result) error {
 // line for each round of a cell, with its time per command and its rate.
 func NopBench(w io.Writer, r *nopbench.Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "goos: linux\ngoarch: %s\npkg: nvmepass/nop\n", runtime.GOARCH)
-	if r.Environment.CPUModel != "" {
-		fmt.Fprintf(&b, "cpu: %s\n", ascii(r.Environment.CPUModel))
-	}
-	if r.Environment.Kernel != "" {
-		fmt.Fprintf(&b, "kernel: %s\n", ascii(r.Environment.Kernel))
-	}
-	fmt.Fprintf(&b, "emulated: %v\nUnit IOPS better=higher\n", r.Environment.Emulated)
+	e := &r.Environment
+	benchHead(&b, r.ToolVersion, r.Started, [][2]string{
+		{"goos", "linux"}, {"goarch", runtime.GOARCH}, {"pkg", "nvmepass/nop"}, {"cpu", e.CPUModel}, {"kernel", e.Kernel}, {"emulated", strconv.FormatBool(e.Emulated)},
+	}, "IOPS better=higher", "user-ns/op better=lower", "system-ns/op better=lower")
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		name := fmt.Sprintf("BenchmarkNop/op=%s/qd=%d/batch=%d", c.Op, c.Depth.QD, c.Depth.Batch)
@@ -55,8 +51,8 @@ func NopBench(w io.Writer, r *nopbench.Result) error {
 			name += "/" + strings.TrimLeft(c.Variant, "-")
 		}
 		for j := range c.Rounds {
-			if round := &c.Rounds[j]; round.Used() && round.IOPS != nil && *round.IOPS > 0 {
-				fmt.Fprintf(&b, "%s \t%d\t%.2f ns/op\t%.0f IOPS\n", name, round.Sample.OK, 1e9 / *round.IOPS, *round.IOPS)
+			if round := &c.Rounds[j]; round.Used() {
+				benchRates(&b, name, round.Sample.OK, &round.Rates)
 			}
 		}
 	}

@@ -134,6 +134,15 @@ func TestNopJSONGolden(t *testing.T) {
 	require.Empty(t, none.String())
 }
 
+func TestNopGoldens(t *testing.T) {
+	r := nopResult(1, false)
+	r.Cells, r.Config.Depths = r.Cells[:1], r.Config.Depths[:1]
+	r.Environment.Emulated = true
+	requireGolden(t, "nop.csv", rendered(t, NopCSV, r))
+	requireGolden(t, "nop.bench", rendered(t, NopBench, r))
+	requireGolden(t, "nop.fio.json", rendered(t, NopFio, r))
+}
+
 func TestNopCSVAndBench(t *testing.T) {
 	r := nopResult(1, true)
 	r.Cells[0].Rounds[2] = trial.Round{Round: 3, Error: "EIO"}
@@ -150,12 +159,12 @@ func TestNopCSVAndBench(t *testing.T) {
 	b.Reset()
 	require.NoError(t, NopBench(&b, r))
 	require.Contains(t, b.String(), "Unit IOPS better=higher\n")
-	line := regexp.MustCompile(`(?m)^BenchmarkNop/op=nop/qd=\d+/batch=\d+(/[a-z-]+=[a-z]+)? \t\d+\t\d+\.\d\d ns/op\t\d+ IOPS$`)
+	line := regexp.MustCompile(`(?m)^BenchmarkNop/op=nop/qd=\d+/batch=\d+(/[a-z-]+=[a-z]+)? \d+ \d+\.\d\d ns/op \d+\.\d\d IOPS [\d.]+ user-ns/op [\d.]+ system-ns/op$`)
 	require.Len(t, line.FindAllString(b.String(), -1), 6*5-1)
 	require.Equal(t, 6*5-1, strings.Count(b.String(), "Benchmark"))
 	for _, f := range []func() error{
 		func() error { return NopText(brokenWriter{}, r, NopBaseline{}) }, func() error { return NopJSON(brokenWriter{}, r) },
-		func() error { return NopCSV(brokenWriter{}, r) }, func() error { return NopBench(brokenWriter{}, r) },
+		func() error { return NopCSV(brokenWriter{}, r) }, func() error { return NopBench(brokenWriter{}, r) }, func() error { return NopFio(brokenWriter{}, r) },
 	} {
 		require.ErrorIs(t, f(), errBroken)
 	}

@@ -227,7 +227,9 @@ func FuzzRenderDecoded(f *testing.F) {
 			return
 		}
 		base, _ := compare.BaselineOf(r, "x", "d")
-		require.NoError(t, Text(&strings.Builder{}, r, TextOptions{Baseline: func(string) *compare.BaselineTable { return base }}))
+		var text strings.Builder
+		require.NoError(t, Text(&text, r, TextOptions{Baseline: func(string) *compare.BaselineTable { return base }}))
+		requirePrintable(t, text.String())
 		require.NoError(t, CSV(&strings.Builder{}, r))
 		require.NoError(t, JSON(&strings.Builder{}, r))
 	})

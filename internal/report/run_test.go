@@ -75,7 +75,7 @@ func troubledRun() *jobs.Result {
 	return r
 }
 
-func rendered(t *testing.T, f func(io.Writer, *jobs.Result) error, r *jobs.Result) string {
+func rendered[R any](t *testing.T, f func(io.Writer, R) error, r R) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, f(&b, r))

@@ -18,19 +18,10 @@ import (
 func RunBench(w io.Writer, r *jobs.Result) error {
 	var b strings.Builder
 	c, e := &r.Config, &r.Environment
-	// Not configuration: another version of the tool is no other case.
-	fmt.Fprintf(&b, "# nvmepass %s, %s\n", ascii(r.ToolVersion), r.Started.Format("2006-01-02 15:04:05 MST"))
-	for _, kv := range [][2]string{
+	benchHead(&b, r.ToolVersion, r.Started, [][2]string{
 		{"kernel", e.Kernel}, {"cpu", e.CPUModel}, {"emulated", strconv.FormatBool(e.Emulated)},
 		{"batch-rule", string(c.Rule)}, {"numjobs", strconv.Itoa(c.Jobs)}, {"interrupted", strconv.FormatBool(r.Interrupted)},
-	} {
-		if kv[1] != "" {
-			fmt.Fprintf(&b, "%s: %s\n", kv[0], ascii(kv[1]))
-		}
-	}
-	for _, u := range []string{"IOPS better=higher", "MiB/s better=higher", "user-ns/op better=lower", "system-ns/op better=lower", "p50-ns better=lower", "p99-ns better=lower", "p99.9-ns better=lower"} {
-		fmt.Fprintf(&b, "Unit %s\n", u)
-	}
+	}, "IOPS better=higher", "MiB/s better=higher", "user-ns/op better=lower", "system-ns/op better=lower", "p50-ns better=lower", "p99-ns better=lower", "p99.9-ns better=lower")
 	for i := range r.Devices {
 		if r.Devices[i].OK > 0 {
 			benchLine(&b, r, r.Devices[i].Device, &r.Devices[i].Figures)

@@ -73,12 +73,13 @@ func (t *runText) latencies() {
 
 // nanoseconds writes a time in the unit that suits it.
 func nanoseconds(ns float64) string {
+	const most = 0.9995 // of a unit, which three digits round up to one
 	switch {
-	case ns >= float64(time.Second):
+	case ns >= most*float64(time.Second):
 		return significant(ns/1e9) + " s"
-	case ns >= float64(time.Millisecond):
+	case ns >= most*float64(time.Millisecond):
 		return significant(ns/1e6) + " ms"
-	case ns >= float64(time.Microsecond):
+	case ns >= most*float64(time.Microsecond):
 		return significant(ns/1e3) + " us"
 	}
 	return significant(ns) + " ns"

@@ -17,20 +17,19 @@ func Health(w io.Writer, r *inventory.HealthReport) error {
 			healthOf(&s, &r.Devices[i])
 		}
 	}
-	_, err := io.WriteString(w, s.b.String())
-	return err
+	return emit(w, s.b.String())
 }
 
 func healthOf(s *sheet, h *inventory.Health) {
-	verdict := "healthy"
+	verdict, colour := "healthy", good
 	if !h.Healthy {
-		verdict = "CRITICAL WARNING: " + strings.Join(h.Warnings, "; ")
+		verdict, colour = "CRITICAL WARNING: "+strings.Join(h.Warnings, "; "), bad
 	}
 	name := h.Controller
 	if h.Path != h.Controller {
 		name = fmt.Sprintf("%s (controller of %s)", h.Controller, h.Path)
 	}
-	s.title("%s: %s", name, verdict)
+	s.verdict(colour, name+": "+verdict)
 	log := h.Log
 	s.rowf("drive", "%s, serial %s, firmware %s", h.Model, h.Serial, h.Firmware)
 	s.row("critical warnings", log.CriticalWarning.String())
@@ -82,5 +81,13 @@ func dataText(bytes *big.Int, units string) string {
 			text += " (" + short + ")"
 		}
 	}
-	return text + ", rounded up by the drive (" + units + " data units)"
+	return text + ", rounded up by the drive (" + units + " data unit" + plurals(units) + ")"
+}
+
+// plurals ends the name of what there is a number of.
+func plurals(n string) string {
+	if n == "1" {
+		return ""
+	}
+	return "s"
 }

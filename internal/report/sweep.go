@@ -39,3 +39,25 @@ func SweepCSV(w io.Writer, r *sweep.Result) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// SweepBench writes the rounds as lines of the Go benchmark format, for benchstat:
+// one line for each round of a cell.
+func SweepBench(w io.Writer, r *sweep.Result) error {
+	var b strings.Builder
+	e := &r.Environment
+	benchHead(&b, r.ToolVersion, r.Started, [][2]string{
+		{"kernel", e.Kernel}, {"cpu", e.CPUModel}, {"emulated", strconv.FormatBool(e.Emulated)},
+		{"interrupted", strconv.FormatBool(r.Interrupted)},
+	}, "IOPS better=higher", "MiB/s better=higher", "user-ns/op better=lower", "system-ns/op better=lower")
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		name := fmt.Sprintf("BenchmarkSweep/dev=%s/path=%s/rw=randread/bs=%d/qd=%d", benchName(r.Config.Device), benchName(string(c.Path)), c.BlockSize, r.Config.QD)
+		for j := range c.Rounds {
+			if round := &c.Rounds[j]; round.Used() {
+				benchRates(&b, name, round.Sample.OK, &round.Rates)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -2,6 +2,9 @@ package report
 
 import (
 	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -110,6 +113,47 @@ func TestSweepJSON(t *testing.T) {
 	requireGolden(t, "sweep.json", b.String())
 }
 
+func TestSweepGoldens(t *testing.T) {
+	r := sweepResult(1)
+	requireGolden(t, "sweep.csv", rendered(t, SweepCSV, r))
+	requireGolden(t, "sweep.bench", rendered(t, SweepBench, r))
+	r.Cells = r.Cells[len(r.Cells)-4:] // a synchronous one, and one that was not run
+	requireGolden(t, "sweep.fio.json", rendered(t, SweepFio, r))
+}
+
+// TestSweepFioSumsAddUp: each cell that was run is a job, whose figures are those of
+// its rounds.
+func TestSweepFioSumsAddUp(t *testing.T) {
+	r := sweepResult(1)
+	var doc struct {
+		Jobs []struct {
+			Jobname string
+			Options map[string]string `json:"job options"`
+			Read    struct {
+				IOPS  float64
+				Total float64 `json:"total_ios"`
+				Bytes float64 `json:"io_bytes"`
+				BW    float64 `json:"bw_bytes"`
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(rendered(t, SweepFio, r)), &doc))
+	at := 0
+	for _, c := range r.Cells {
+		if c.NotRun != "" {
+			continue
+		}
+		job := doc.Jobs[at]
+		at++
+		require.Equal(t, fmt.Sprintf("%s-%d", c.Path, c.BlockSize), job.Jobname)
+		require.Equal(t, strconv.Itoa(c.BlockSize), job.Options["bs"])
+		require.InEpsilon(t, *c.IOPS.Median, job.Read.IOPS, 0.05)
+		require.InEpsilon(t, *c.BytesPerSecond.Median, job.Read.BW, 0.05)
+		require.InEpsilon(t, job.Read.Total*float64(c.BlockSize), job.Read.Bytes, 1e-9)
+	}
+	require.Len(t, doc.Jobs, at)
+}
+
 func TestSweepCSV(t *testing.T) {
 	r := sweepResult(1)
 	var b strings.Builder
@@ -128,6 +172,7 @@ func TestSweepCSV(t *testing.T) {
 	require.Equal(t, 2, notRun)
 	for _, f := range []func() error{
 		func() error { return SweepText(brokenWriter{}, r, SweepBaseline{}) }, func() error { return SweepJSON(brokenWriter{}, r) }, func() error { return SweepCSV(brokenWriter{}, r) },
+		func() error { return SweepBench(brokenWriter{}, r) }, func() error { return SweepFio(brokenWriter{}, r) },
 	} {
 		require.ErrorIs(t, f(), errBroken)
 	}
@@ -147,8 +192,12 @@ func FuzzSweepDecoded(f *testing.F) {
 			return
 		}
 		p, _ := sweep.Baseline("series-2020b")
-		require.NoError(t, SweepText(&strings.Builder{}, r, SweepBaseline{Published: p, Record: r}))
+		var text strings.Builder
+		require.NoError(t, SweepText(&text, r, SweepBaseline{Published: p, Record: r}))
+		requirePrintable(t, text.String())
 		require.NoError(t, SweepCSV(&strings.Builder{}, r))
+		require.NoError(t, SweepBench(&strings.Builder{}, r))
+		require.NoError(t, SweepFio(&strings.Builder{}, r))
 		require.NoError(t, SweepJSON(&strings.Builder{}, r))
 	})
 }

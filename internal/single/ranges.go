@@ -19,7 +19,7 @@ func (o *Options) blockRanges() ([]blockRange, error) {
 		return []blockRange{{o.StartBlock, max(1, o.Blocks)}}, nil
 	}
 	if o.StartBlock != 0 || o.Blocks != 0 {
-		return nil, &badflag.Error{Flag: "--range", Value: o.Ranges[0], Problem: "--start-block and --blocks say a range already", Remedy: "give all of them by --range"}
+		return nil, &badflag.Error{Flag: "--range", Value: strconv.Quote(o.Ranges[0]), Problem: "--start-block and --blocks say a range already", Remedy: "give all of them by --range"}
 	}
 	var all []blockRange
 	for _, s := range o.Ranges {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/nvme"
+	"github.com/nvmepass/nvmepass/passthru"
 )
 
 func raw(o *Options, t *Target, in *Source) (*Request, error) {
@@ -32,16 +33,9 @@ func raw(o *Options, t *Target, in *Source) (*Request, error) {
 	return r, r.fill(in)
 }
 
-// harmlessIO are the I/O commands that leave data and state of a drive alone.
-var harmlessIO = map[nvme.CommandSet][]nvme.Opcode{
-	nvme.SetNVM: {nvme.OpFlush, nvme.OpRead, nvme.OpCompare, nvme.OpVerify, nvme.OpReservationReport, nvme.OpIOMgmtRecv},
-	nvme.SetZNS: {nvme.OpFlush, nvme.OpRead, nvme.OpCompare, nvme.OpVerify, nvme.OpReservationReport, nvme.OpIOMgmtRecv, nvme.OpZoneMgmtRecv},
-	nvme.SetKV:  {nvme.OpFlush, nvme.OpKVRetrieve, nvme.OpKVList, nvme.OpKVExist, nvme.OpReservationReport},
-}
-
 func rawIO(o *Options, t *Target, in *Source) (*Request, error) {
 	r, err := raw(o, t, in)
-	if err != nil || slices.Contains(harmlessIO[t.Set], r.Command.Opcode) {
+	if err != nil || !passthru.ChangesDrive(t.Set, r.Command.Opcode) {
 		return r, err
 	}
 	r.Effect = Writes // whatever is not known: of the whole namespace

@@ -227,25 +227,3 @@ func TestVerbs(t *testing.T) {
 		}
 	}
 }
-
-// FuzzDecoded: whatever a drive sends, decoding and rendering do not panic.
-func FuzzDecoded(f *testing.F) {
-	f.Add(uint8(0), uint8(0), []byte("x"))
-	f.Add(uint8(1), uint8(5), bytes.Repeat([]byte{0xff}, 4096))
-	f.Add(uint8(2), uint8(1), bytes.Repeat([]byte{7}, 4096))
-	f.Fuzz(func(t *testing.T, kind, id uint8, b []byte) {
-		r := &Request{Set: nvme.SetAdmin, Data: b, Command: nvme.Command{Opcode: nvme.AdminIdentify}}
-		switch kind % 3 {
-		case 0:
-			r.decode = identifyDecoder(nvme.CNS(id), nvme.SetNVM)
-		case 1:
-			r.decode = logDecoder(nvme.LID(id))
-		default:
-			r.decode = identifyDecoder(nvme.CNS(id), nvme.SetZNS)
-		}
-		d := NewDocument(r, "")
-		d.Finish(r, 0, 0, false, nil, "", "")
-		var out bytes.Buffer
-		require.NoError(t, Text(&out, d))
-	})
-}

@@ -68,7 +68,7 @@ func DefaultSizes(unit, limit uint64) []int {
 		}
 	}
 	most := min(blockio.MaxBlocks(unit)*unit, compare.MaxBlockSize)
-	sizes = slices.DeleteFunc(sizes, func(n int) bool { return uint64(n) > most })
+	sizes = slices.DeleteFunc(sizes, func(n int) bool { return n == 0 || uint64(n) > most }) // 0 is one unit less than a limit of one
 	slices.Sort(sizes)
 	return slices.Compact(sizes)
 }

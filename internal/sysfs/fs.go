@@ -72,7 +72,7 @@ func subsystem(dir string) string {
 // devNode is the path of the device's node, from its uevent file.
 func (f FS) devNode(dir string) string {
 	for line := range strings.SplitSeq(text(dir, "uevent"), "\n") {
-		if name, ok := strings.CutPrefix(line, "DEVNAME="); ok && filepath.IsLocal(name) {
+		if name, ok := strings.CutPrefix(line, "DEVNAME="); ok && filepath.IsLocal(name) && filepath.Clean(name) != "." {
 			return filepath.Join(f.Dev, name)
 		}
 	}

@@ -18,7 +18,7 @@ func FuzzUses(f *testing.F) {
 	f.Add("29 1 8:1 / / rw - ext4 /dev/sda1 rw\n", "/mnt/a b", "259:0")
 	f.Add("\n- - - - -\n1 2 3 4 5 - \n", `/mnt/\040x`, "259:1")
 	f.Add("Filename Type\n/dev/nvme0n1\\040 x", "/new\nline\ttab\\", "")
-	f.Add(strings.Repeat("a ", 5000), "", "0:0")
+	f.Add(strings.Repeat("a ", 200), "", "0:0")
 	dir := f.TempDir()
 	proc, disk := filepath.Join(dir, "proc"), filepath.Join(dir, "nvme0n1")
 	for _, d := range []string{filepath.Join(proc, "self"), disk} {
@@ -65,14 +65,14 @@ func FuzzAttributes(f *testing.F) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(s), 0o644))
 		}
 		if n, ok := number(dir, "attr"); ok {
-			require.Regexp(t, `^\s*[-+]?[0-9]+\s*$`, s, n)
+			require.Regexp(t, `^[-+]?[0-9]+$`, strings.TrimSpace(s), n)
 		}
 		require.True(t, lanes(dir, "attr") >= 0 && lanes(dir, "attr") <= 32)
 		speed := gigatransfers(s)
 		require.True(t, speed >= 0 && speed < 1e6, "%v GT/s from %q", speed, s)
 		node := FS{Root: dir, Dev: "/dev"}.devNode(dir)
 		require.True(t, node == "" || strings.HasPrefix(node, "/dev/"), "%q from %q", node, s)
-		require.NotContains(t, node, "..")
+		require.NotContains(t, strings.Split(node, "/"), "..")
 		require.LessOrEqual(t, len(pollQueuesOf(dir)), 1)
 	})
 }

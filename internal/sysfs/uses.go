@@ -44,10 +44,10 @@ func (f FS) Uses(dir, proc string) []Use {
 	s.add(dir)
 	uses := s.uses
 	for line := range strings.Lines(text(proc, "self/mountinfo")) {
-		// See proc_pid_mountinfo(5): the source follows the dash.
+		// See proc_pid_mountinfo(5): six fields, optional ones, a dash, type and source.
 		fields := strings.Fields(line)
-		dash := slices.Index(fields, "-")
-		if len(fields) < 5 || dash < 0 || dash+2 >= len(fields) {
+		dash := 6 + slices.Index(fields[min(6, len(fields)):], "-")
+		if dash < 6 || dash+2 >= len(fields) {
 			continue
 		}
 		if name := s.find(fields[2], filepath.Base(unescape(fields[dash+2]))); name != "" {

@@ -96,7 +96,7 @@ func report(m *Mark) {
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "nvmepass: a %s (%s) was dropped without Close. It was made by:\n", m.kind.name, m.what)
+	fmt.Fprintf(&b, "nvmepass: dropped without Close: %s (%s), made by\n", m.kind.name, m.what)
 	for frames := runtime.CallersFrames(m.stack); ; {
 		f, more := frames.Next()
 		fmt.Fprintf(&b, "%s\n\t%s:%d\n", f.Function, f.File, f.Line)

@@ -89,7 +89,7 @@ func TestAccount(t *testing.T) {
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
-	require.Contains(t, out.String(), "a Thing (second) was dropped without Close. It was made by:\n")
+	require.Contains(t, out.String(), "nvmepass: dropped without Close: Thing (second), made by\n")
 	require.Contains(t, out.String(), "makeThing\n\t")
 	require.NotContains(t, out.String(), "first")
 	n, err = Write(io.Discard)

@@ -43,19 +43,3 @@ func TestParseDuration(t *testing.T) {
 		require.ErrorContains(t, err, "must be whole seconds", in)
 	}
 }
-
-func FuzzParseSize(f *testing.F) {
-	for _, s := range []string{"4k", "1m", "512", "4Ki", "-1", "8388608t"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		n, err := ParseSize(s)
-		if err != nil {
-			return
-		}
-		require.GreaterOrEqual(t, n, int64(0))
-		back, err := ParseSize(FormatSize(n))
-		require.NoError(t, err)
-		require.Equal(t, n, back)
-	})
-}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,8 @@ const (
 	DoBoth  = "both"
 )
 
-// DefaultBlockSize is the most data of one command in bytes where nothing was
-// asked for.
+// DefaultBlockSize is the most data of one command in bytes, without metadata,
+// where nothing was asked for.
 const DefaultBlockSize = 64 << 10
 
 // MaxLoops bounds Config.Loops.
@@ -36,13 +37,14 @@ type Config struct {
 	Do string `json:"do"`
 	// Path is one of iosetup's or PathIoctl.
 	Path string `json:"path"`
-	// BlockSize is the data of one command in bytes without metadata, 0 for
-	// DefaultBlockSize or what one command takes.
+	// BlockSize is the data buffer of one command in bytes, metadata of an
+	// extended LBA format included; 0 for as many blocks as hold
+	// DefaultBlockSize of data, or as one command takes.
 	BlockSize uint64 `json:"block_size"`
 	// QD is the number of commands in flight.
 	QD int `json:"qd"`
-	// Offset and Size are the part of the namespace in bytes of data without
-	// metadata; Size 0 is to the end.
+	// Offset and Size are the part of the namespace, in the same bytes; Size 0
+	// is to the end.
 	Offset uint64 `json:"offset"`
 	Size   uint64 `json:"size"`
 	// Seed and Generation are those of the stamps; each further loop that
@@ -119,13 +121,13 @@ func (c *Config) Check(d *passthru.Device) error {
 
 func (c *Config) plan(d *passthru.Device) (plan, error) {
 	l := d.Layout()
-	lba := uint64(l.LBASize)
 	p := plan{host: l.UnderPRACT()}
 	most := uint64(d.Limits().MaxBlocks)
 	if !c.passthru() {
 		p.host = nvme.Layout{LBASize: l.LBASize}
-		most = blockio.Unsplit(d.Limits()) / lba
+		most = blockio.Unsplit(d.Limits()) / uint64(l.LBASize)
 	}
+	unit := uint64(p.host.Unit())
 	bad := func(flag string, value uint64, problem, remedy string) (plan, error) {
 		return plan{}, &badflag.Error{Flag: flag, Value: fmt.Sprint(value), Problem: problem, Remedy: remedy}
 	}
@@ -136,26 +138,28 @@ func (c *Config) plan(d *passthru.Device) (plan, error) {
 		return plan{}, fmt.Errorf("%s: not even one block of layout %s fits a command", d.Path(), l)
 	}
 	if c.BlockSize == 0 {
-		c.BlockSize = max(1, min(most, DefaultBlockSize/lba)) * lba
+		c.BlockSize = max(1, min(most, DefaultBlockSize/uint64(l.LBASize))) * unit
 	}
-	if c.BlockSize%lba != 0 || c.BlockSize/lba > most {
-		return bad("--bs", c.BlockSize, fmt.Sprintf("has to be a multiple of %d up to %d, as one command of %s takes it", lba, most*lba, d.Path()), "metadata is not counted; give such a size")
+	if n, err := p.host.Blocks(c.BlockSize); err != nil {
+		return bad("--bs", c.BlockSize, err.Error(), "give one")
+	} else if n > most {
+		return bad("--bs", c.BlockSize, fmt.Sprintf("one command of %s takes at most %d bytes", d.Path(), most*unit), "give that or less")
 	}
-	all := d.Limits().Blocks * lba
+	all := min(d.Limits().Blocks, math.MaxUint64/unit) * unit // a drive may claim 2^64-1 blocks
 	switch {
-	case c.Offset%lba != 0:
-		return bad("--offset", c.Offset, fmt.Sprintf("is within a block of %d bytes", lba), "give a multiple of that")
+	case c.Offset%unit != 0:
+		return bad("--offset", c.Offset, fmt.Sprintf("is within a block of %d bytes", unit), "give a multiple of that")
 	case c.Offset >= all:
 		return bad("--offset", c.Offset, fmt.Sprintf("the namespace ends at %d", all), "begin before that")
-	case c.Size%lba != 0:
-		return bad("--size", c.Size, fmt.Sprintf("is no whole number of blocks of %d bytes", lba), "give a multiple of that")
+	case c.Size%unit != 0:
+		return bad("--size", c.Size, fmt.Sprintf("is no whole number of blocks of %d bytes", unit), "give a multiple of that")
 	case c.Size > all-c.Offset:
 		return bad("--size", c.Size, fmt.Sprintf("from %d on there are %d bytes", c.Offset, all-c.Offset), "give less, or leave it out for all")
 	}
 	if c.Size == 0 {
 		c.Size = all - c.Offset
 	}
-	p.first, p.blocks, p.nlb = c.Offset/lba, c.Size/lba, uint32(min(c.BlockSize/lba, c.Size/lba))
+	p.first, p.blocks, p.nlb = c.Offset/unit, c.Size/unit, uint32(min(c.BlockSize/unit, c.Size/unit))
 	p.chunks = (p.blocks + uint64(p.nlb) - 1) / uint64(p.nlb)
 	return p, nil
 }

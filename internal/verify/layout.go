@@ -8,24 +8,30 @@ import (
 	"github.com/nvmepass/nvmepass/nvme"
 )
 
-// image is how the blocks of one command lie in a slot's buffers.
-type image struct {
-	host       nvme.Layout
-	seed       uint64
-	generation uint32
-	// metadata says that metadata is written and compared.
+// Image is how stamped blocks lie in the buffers of one command. It belongs to
+// one goroutine at a time.
+type Image struct {
+	// Seed and Generation are those of the stamps that Fill writes and Check
+	// expects.
+	Seed       uint64
+	Generation uint32
+
+	host nvme.Layout
+	// metadata says that metadata is compared.
 	metadata bool
 	want     []byte // of one block's data
 	wantMeta []byte
 	both     []byte // one after the other
 }
 
-func newImage(host nvme.Layout, seed uint64, metadata bool) *image {
-	return &image{host: host, seed: seed, metadata: metadata, want: make([]byte, host.LBASize), wantMeta: make([]byte, host.MetadataSize)}
+// NewImage makes an Image for blocks of a layout as host memory sees them;
+// metadata says whether Check compares that as well.
+func NewImage(host nvme.Layout, seed uint64, metadata bool) *Image {
+	return &Image{host: host, Seed: seed, metadata: metadata, want: make([]byte, host.LBASize), wantMeta: make([]byte, host.MetadataSize)}
 }
 
-// at are the data and the metadata of block i.
-func (m *image) at(i int, data, meta []byte) (block, md []byte) {
+// At are the data and the metadata of block i of a command.
+func (m *Image) At(i int, data, meta []byte) (block, md []byte) {
 	unit, lba, ms := int(m.host.Unit()), int(m.host.LBASize), int(m.host.MetadataSize)
 	block = data[i*unit : i*unit+lba]
 	switch {
@@ -38,12 +44,13 @@ func (m *image) at(i int, data, meta []byte) (block, md []byte) {
 	return block, md
 }
 
-// fill writes n blocks from slba into the buffers.
-func (m *image) fill(data, meta []byte, slba uint64, n uint32) error {
+// Fill writes n blocks from slba into the buffers of a command; meta is nil
+// unless metadata has a buffer of its own.
+func (m *Image) Fill(data, meta []byte, slba uint64, n uint32) error {
 	for i := range int(n) {
-		block, md := m.at(i, data, meta)
-		FillBlock(block, slba+uint64(i), m.seed, m.generation)
-		fillMetadata(md, slba+uint64(i), m.seed, m.generation)
+		block, md := m.At(i, data, meta)
+		FillBlock(block, slba+uint64(i), m.Seed, m.Generation)
+		fillMetadata(md, slba+uint64(i), m.Seed, m.Generation)
 	}
 	return m.protect(data[:m.host.DataLen(n)], meta[:m.host.MetadataLen(n)], slba)
 }
@@ -51,7 +58,7 @@ func (m *image) fill(data, meta []byte, slba uint64, n uint32) error {
 // protect makes the protection information of whole blocks from slba, as far as
 // the host does. With type 2 the reference tag is the address's, as with type 1,
 // so that it does not depend on the size of commands.
-func (m *image) protect(data, meta []byte, slba uint64) error {
+func (m *Image) protect(data, meta []byte, slba uint64) error {
 	if m.host.PI == nvme.PINone || m.host.MetadataSize == 0 {
 		return nil
 	}
@@ -62,19 +69,19 @@ func (m *image) protect(data, meta []byte, slba uint64) error {
 	return m.host.GeneratePI(data, meta, slba, tags)
 }
 
-// check compares block i of a command, whose LBA is lba, and returns nil if it is
+// Check compares block i of a command, whose LBA is lba, and returns nil if it is
 // what was written.
-func (m *image) check(data, meta []byte, i int, lba uint64) *Mismatch {
-	block, md := m.at(i, data, meta)
-	FillBlock(m.want, lba, m.seed, m.generation)
-	expected := Stamp{LBA: lba, Seed: m.seed, Generation: m.generation}
+func (m *Image) Check(data, meta []byte, i int, lba uint64) *Mismatch {
+	block, md := m.At(i, data, meta)
+	FillBlock(m.want, lba, m.Seed, m.Generation)
+	expected := Stamp{LBA: lba, Seed: m.Seed, Generation: m.Generation}
 	if bad := judge(block, m.want, expected); bad != nil {
 		return bad
 	}
 	if !m.metadata || len(md) == 0 {
 		return nil
 	}
-	fillMetadata(m.wantMeta, lba, m.seed, m.generation)
+	fillMetadata(m.wantMeta, lba, m.Seed, m.Generation)
 	if err := m.protectOne(lba); err != nil {
 		return &Mismatch{LBA: lba, Kind: Protection, Expected: expected, Note: err.Error()}
 	}
@@ -91,7 +98,7 @@ func (m *image) check(data, meta []byte, i int, lba uint64) *Mismatch {
 }
 
 // protectOne completes want and wantMeta, which are those of one block.
-func (m *image) protectOne(lba uint64) error {
+func (m *Image) protectOne(lba uint64) error {
 	if !m.host.Extended {
 		return m.protect(m.want, m.wantMeta, lba)
 	}
@@ -102,7 +109,7 @@ func (m *image) protectOne(lba uint64) error {
 }
 
 // tuple is where the protection information lies in the metadata; empty without.
-func (m *image) tuple() (from, to int) {
+func (m *Image) tuple() (from, to int) {
 	size, ms := int(m.host.PISize()), int(m.host.MetadataSize)
 	if m.host.PIFirst || size == 0 {
 		return 0, size
@@ -111,7 +118,7 @@ func (m *image) tuple() (from, to int) {
 }
 
 // tupleText names the parts of protection information that differ.
-func (m *image) tupleText(got, want []byte) string {
+func (m *Image) tupleText(got, want []byte) string {
 	g, err := m.host.DecodePI(got)
 	if err != nil {
 		return err.Error()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/nvmepass/nvmepass/passthru"
@@ -85,7 +86,7 @@ func Run(ctx context.Context, d *passthru.Device, cfg Config, progress func(Prog
 	}
 	r := &runner{
 		cfg: &cfg, plan: p, q: q, progress: progress, start: time.Now(), slots: make([]span, cfg.QD), flush: func() error { return d.Flush(ctx) },
-		image: newImage(p.host, cfg.Seed, cfg.Metadata && cfg.passthru()),
+		image: NewImage(p.host, cfg.Seed, cfg.Metadata && cfg.passthru()),
 		res: &Result{
 			Schema: Schema, Device: d.Path(), Layout: d.Layout().String(), Config: cfg, FirstLBA: p.first, Blocks: p.blocks,
 			MetadataCompared: cfg.Do != DoWrite && cfg.Metadata && cfg.passthru() && p.host.MetadataSize > 0, Mismatches: []Mismatch{}, Failures: []Failure{},
@@ -106,7 +107,7 @@ type runner struct {
 	cfg      *Config
 	plan     plan
 	q        queue
-	image    *image
+	image    *Image
 	res      *Result
 	progress func(Progress)
 	flush    func() error
@@ -114,6 +115,7 @@ type runner struct {
 	told     time.Time
 	at       Progress
 	slots    []span
+	gone     error // the drive is no longer there, so that nothing more is sent
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -128,7 +130,7 @@ func (r *runner) run(ctx context.Context) error {
 		if r.cfg.Writes() {
 			generation += uint32(loop)
 		}
-		r.image.generation, r.res.Generation = generation, generation
+		r.image.Generation, r.res.Generation = generation, generation
 		for _, write := range []bool{true, false} {
 			if write && r.cfg.Do == DoRead || !write && r.cfg.Do == DoWrite {
 				continue
@@ -166,6 +168,10 @@ func (r *runner) pass(ctx context.Context, write bool, loop uint64) error {
 	ended := false
 	for {
 		for len(free) > 0 && !ended {
+			if r.gone != nil {
+				ended = true
+				break
+			}
 			if ctx.Err() != nil {
 				r.res.Interrupted, ended = true, true
 				break
@@ -182,7 +188,7 @@ func (r *runner) pass(ctx context.Context, write bool, loop uint64) error {
 			free = free[:len(free)-1]
 		}
 		if len(free) == len(r.slots) {
-			return nil
+			return r.gone
 		}
 		if err := r.q.Submit(1); err != nil {
 			return err
@@ -207,7 +213,7 @@ func (r *runner) issue(slot int, chunk uint64, write bool) error {
 		clear(meta)
 		return r.q.Read(slot, s.slba, s.nlb)
 	}
-	if err := r.image.fill(data, meta, s.slba, s.nlb); err != nil {
+	if err := r.image.Fill(data, meta, s.slba, s.nlb); err != nil {
 		return err
 	}
 	return r.q.Write(slot, s.slba, s.nlb)
@@ -222,6 +228,9 @@ func (r *runner) finish(c uringcmd.Completion, write bool) {
 		if len(r.res.Failures) < r.cfg.MaxReports {
 			r.res.Failures = append(r.res.Failures, Failure{r.at.Op, s.slba, s.nlb, err.Error()})
 		}
+		if errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO) {
+			r.gone = err
+		}
 		return
 	}
 	if write {
@@ -231,7 +240,7 @@ func (r *runner) finish(c uringcmd.Completion, write bool) {
 	data, meta := r.q.Buffer(c.Slot), metadataOf(r.q, c.Slot)
 	for i := range int(s.nlb) {
 		r.res.Verified++
-		m := r.image.check(data, meta, i, s.slba+uint64(i))
+		m := r.image.Check(data, meta, i, s.slba+uint64(i))
 		if m == nil {
 			continue
 		}

@@ -10,15 +10,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/nvmepass/nvmepass/internal/lab"
+	"github.com/nvmepass/nvmepass/test/labrun"
 )
 
 // shape is one guest to run the tests in.
@@ -41,14 +40,14 @@ var shapes = append([]shape{
 		"size=64m,backend=memory,iops=400,serial=slow0",
 		"size=64m,backend=memory,error-sectors=2048,serial=bad0",
 	}, pollQueues: 1},
-	{name: "no-poll-queues", drives: []string{"size=64m,backend=memory,lba=512"}, run: "TestB0[45]|TestB3|TestIdentity|TestInterrupted"},
+	{name: "no-poll-queues", drives: []string{"size=64m,backend=memory,lba=512"}, run: "TestB0[45]|TestB3|TestIdentity|TestInterrupted|TestB47|TestScripts/nopoll"},
 	{name: "multipath", drives: []string{"size=64m,backend=memory,lba=512,multipath"}, pollQueues: 1, run: "TestB0[45]|TestB3|TestIdentity|TestPollQueues|TestCompare|TestDataIsRight"},
 	{name: "zoned", drives: []string{
 		"size=64m,backend=memory,lba=4096,zoned,zone-size=4m,zone-capacity=3m,max-open=3,max-active=5,serial=zns4k",
 		"size=3t,backend=memory,format=qcow2,lba=512,zoned,zone-size=4g,serial=znsbig",
 		"size=16m,backend=memory,lba=4096,ms=8,mset,pi=1,zoned,zone-size=4m,serial=znspi1",
 		"size=16m,backend=memory,lba=4096,ms=8,mset,pi=2,zoned,zone-size=4m,serial=znspi2",
-	}, run: "TestZone|TestB52"},
+	}, run: "TestZone|TestB52|TestScripts/zoned"},
 }, layoutShapes()...)
 
 // layoutShapes have a drive of every layout: block size, place and size of the
@@ -113,22 +112,12 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, race, ve
 		return sum, err
 	}
 	defer os.RemoveAll(dir)
-	tests, tool := filepath.Join(dir, "integration.test"), filepath.Join(dir, "nvmepass")
-	compile, cgo := []string{"test", "-c", "-o", tests, "./test"}, "CGO_ENABLED=0"
-	if race { // needs C, and the guest has no libraries
-		compile, cgo = slices.Insert(compile, 1, "-race", "-ldflags=-linkmode=external -extldflags=-static"), "CGO_ENABLED=1"
-	}
-	for _, args := range [][]string{compile, {"build", "-o", tool, "./cmd/nvmepass"}} {
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Env = append(os.Environ(), cgo)
-		cgo = "CGO_ENABLED=0"
-		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return sum, fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
-		}
+	bin, err := labrun.Build(ctx, dir, "./test", race)
+	if err != nil {
+		return sum, err
 	}
 	for _, name := range kernels {
-		kernel, err := findKernel(name)
+		kernel, err := labrun.FindKernel(name)
 		if err != nil {
 			return sum, err
 		}
@@ -141,7 +130,7 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, race, ve
 				continue
 			}
 			began := time.Now()
-			got, err := runShape(ctx, kernel.Path, s, tests, tool, run, verbose)
+			got, err := runShape(ctx, kernel.Path, s, bin, run, verbose)
 			if err != nil {
 				return sum, fmt.Errorf("kernel %s, shape %s: %w", kernel.Version, s.name, err)
 			}
@@ -167,29 +156,6 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, race, ve
 	return sum, nil
 }
 
-// findKernel takes a version prefix or "newest", which must be 6.12 or later.
-func findKernel(name string) (lab.Kernel, error) {
-	found, err := lab.FindKernels()
-	if err != nil {
-		return lab.Kernel{}, err
-	}
-	for _, k := range found {
-		if name == "newest" && atLeast612(k.Version) || strings.HasPrefix(k.Version, name+".") {
-			return k, nil
-		}
-	}
-	return lab.Kernel{}, fmt.Errorf("no kernel %s here: fetch it with scripts/lab-kernels.sh %s", name, name)
-}
-
-// atLeast612 tells whether a kernel release is 6.12 or later.
-func atLeast612(version string) bool {
-	var major, minor int
-	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
-		return false
-	}
-	return major > 6 || major == 6 && minor >= 12
-}
-
 // envLong asks the tests for long runs, which then last for hours.
 const envLong = "NVMEPASS_TEST_LONG"
 
@@ -200,17 +166,17 @@ func sameEverywhere(kernel string) string {
 	if os.Getenv(envLong) != "" || !strings.Contains(filepath.Base(kernel), "-6.12.") {
 		return ""
 	}
-	return "^(TestB44OpenRunClose|TestKVLog.*|TestThousandGoroutines|TestNopCommand|TestB45.*|TestIOCommand.*|TestVerifyCommand.*|TestCompareCommand|TestRunCommandMemory)$"
+	return "^(TestB44OpenRunClose|TestKVLog.*|TestThousandGoroutines|TestNopCommand|TestB45.*|TestIOCommand.*|TestVerifyCommand.*|TestScripts|TestB54Consent|TestB13DeviceEnd|TestCompareCommand|TestRunCommandMemory)$"
 }
 
-func runShape(ctx context.Context, kernel string, s shape, tests, tool, run string, verbose bool) (results, error) {
+func runShape(ctx context.Context, kernel string, s shape, bin labrun.Binaries, run string, verbose bool) (results, error) {
 	limit := 15 * time.Minute
 	if os.Getenv(envLong) != "" {
 		limit = 4 * time.Hour
 	}
 	cfg := lab.Config{
-		Kernel: kernel, Binary: tool, PollQueues: s.pollQueues, MemoryMiB: 2048, Timeout: limit + 2*time.Minute,
-		Program: []string{tests, "-test.v", "-test.timeout=" + limit.String()}, Dir: "test",
+		Kernel: kernel, Binary: bin.Tool, PollQueues: s.pollQueues, MemoryMiB: 2048, Timeout: limit + 2*time.Minute,
+		Program: []string{bin.Tests, "-test.v", "-test.timeout=" + limit.String()}, Dir: "test",
 	}
 	if skip := sameEverywhere(kernel); skip != "" {
 		cfg.Program = append(cfg.Program, "-test.skip="+skip)
@@ -221,19 +187,13 @@ func runShape(ctx context.Context, kernel string, s shape, tests, tool, run stri
 	if run != "" {
 		cfg.Program = append(cfg.Program, "-test.run="+run)
 	}
-	for _, d := range s.drives {
-		drive, err := lab.ParseDrive(d)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Drives = append(cfg.Drives, drive)
+	var err error
+	if cfg.Drives, err = labrun.Drives(s.drives); err != nil {
+		return nil, err
 	}
 	cfg.Env = []string{"NVMEPASS_TEST_DEVICE=/dev/ng*n*", "NVMEPASS_TEST_DESTRUCTIVE=1", "NVMEPASS_TEST_BINARY=/init"}
-	for _, name := range []string{envLong, "CI"} { // in CI, what a test lacks of the machine is a failure
-		if v := os.Getenv(name); v != "" {
-			cfg.Env = append(cfg.Env, name+"="+v)
-		}
-	}
+	// In CI, what a test lacks of the machine is a failure.
+	cfg.Env = append(cfg.Env, labrun.PassEnv(envLong, "CI")...)
 	files, env := nvmeCLI()
 	cfg.InFiles, cfg.Env = files, append(cfg.Env, env...)
 	var out bytes.Buffer

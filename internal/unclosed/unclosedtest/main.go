@@ -18,19 +18,21 @@ func Main(m *testing.M) {
 	unclosed.Enable()
 	code := m.Run()
 	if code == 0 {
-		code = Check(os.Stderr)
+		code = check(os.Stderr)
 	}
 	os.Exit(code)
 }
 
-// Check is what Main does after the tests.
-func Check(out *os.File) (code int) {
+func check(out *os.File) (code int) {
 	runtime.GC() // reports what was dropped
 	var open bytes.Buffer
 	n, err := unclosed.Write(&open)
 	if n == 0 && err == nil {
 		return 0
 	}
-	fmt.Fprintf(out, "%d things were left open by the tests (%v):\n%s", n, err, open.Bytes())
+	fmt.Fprintf(out, "left open by the tests: %d\n%s", n, open.Bytes())
+	if err != nil {
+		fmt.Fprintf(out, "list what is open: %v\n", err)
+	}
 	return 1
 }

@@ -54,6 +54,8 @@ func main() {
 		see()
 	case "drives":
 		drives()
+	case "ask":
+		ask()
 	case "interrupted":
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, os.Interrupt)
@@ -174,6 +176,29 @@ func drives() {
 		fmt.Println(name, "nsid", text(block+"/nsid"), "sectors", text(block+"/size"), "lba", text(block+"/queue/logical_block_size"),
 			"poll", text(block+"/queue/io_poll"), "maxkb", text(block+"/queue/max_hw_sectors_kb"), "zoned", text(block+"/queue/zoned"))
 	}
+}
+
+// ask has the host pull and plug the drive named pluggable, and shows what there is in between, then asks for what is not allowed.
+func ask() {
+	show := func(what string) {
+		left, err := filepath.Glob("/sys/class/nvme/nvme*/serial")
+		check(err)
+		fmt.Println(what, len(left), "drives")
+	}
+	show("at first")
+	check(lab.Ask(lab.Action{Verb: lab.VerbPause, For: time.Second}))
+	check(lab.Ask(lab.Action{Verb: lab.VerbUnplug, Drive: "pluggable"}))
+	show("without")
+	check(lab.Ask(lab.Action{Verb: lab.VerbResize, Drive: "pluggable", Size: 2 << 20}))
+	check(lab.Ask(lab.Action{Verb: lab.VerbPlug, Drive: "pluggable"}))
+	for name := ""; name == ""; time.Sleep(10 * time.Millisecond) {
+		name, _ = lab.FindNamespace("pluggable", 1)
+		if size := text("/sys/class/block/" + name + "/size"); name != "" {
+			fmt.Println("it has", size, "sectors")
+		}
+	}
+	show("again")
+	fmt.Println(lab.Ask(lab.Action{Verb: lab.VerbThrottle, Drive: "pluggable"}))
 }
 
 func text(file string) string {

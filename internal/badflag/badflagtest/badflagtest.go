@@ -1,4 +1,5 @@
-package compare
+// Package badflagtest checks the errors of settings in tests.
+package badflagtest
 
 import (
 	"testing"
@@ -8,8 +9,9 @@ import (
 	"github.com/nvmepass/nvmepass/internal/badflag"
 )
 
-// requireUsage checks that err is a usage error which names the flag, the value and a remedy.
-func requireUsage(t *testing.T, err error, flag, value string) {
+// Require checks that err is about this flag and value, and says a problem and a
+// remedy.
+func Require(t testing.TB, err error, flag, value string) {
 	t.Helper()
 	var bad *badflag.Error
 	require.ErrorAs(t, err, &bad)
@@ -18,6 +20,6 @@ func requireUsage(t *testing.T, err error, flag, value string) {
 	require.NotEmpty(t, bad.Problem)
 	require.NotEmpty(t, bad.Remedy)
 	for _, part := range []string{bad.Flag, bad.Value, bad.Problem, bad.Remedy} {
-		require.Contains(t, err.Error(), part)
+		require.ErrorContains(t, err, part)
 	}
 }

@@ -1,0 +1,164 @@
+// Command run is the fault laboratory's runner: it boots every shape of guest
+// that the cases of test/faults ask for, on every kernel, and writes what came
+// of each case to docs/reliability.md. It fails if a case fails, if one is lost
+// with its guest, or if one ran on no kernel.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nvmepass/nvmepass/internal/lab"
+	"github.com/nvmepass/nvmepass/test/faults"
+	"github.com/nvmepass/nvmepass/test/labrun"
+)
+
+// options are the command line.
+type options struct {
+	kernels, shape, run, doc string
+	check, verbose           bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.kernels, "kernels", "6.1,newest", "kernels to run on: version prefixes, or newest")
+	flag.StringVar(&o.shape, "shape", "", "only the cases of this shape")
+	flag.StringVar(&o.run, "run", "", "only cases whose name matches this regular expression")
+	flag.StringVar(&o.doc, "doc", "docs/reliability.md", "file that a whole run writes")
+	flag.BoolVar(&o.check, "check", false, "a short run: the shapes marked for it, on the newest kernel")
+	flag.BoolVar(&o.verbose, "v", false, "show the cases' output")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	wanted, err := regexp.Compile(o.run)
+	if err != nil {
+		return err
+	}
+	if err := faults.Validate(faults.Cases()); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "nvmepass-faults-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	bin, err := labrun.Build(ctx, dir, "./test/faults", false)
+	if err != nil {
+		return err
+	}
+	whole := o.shape == "" && o.run == "" && !o.check
+	if o.check {
+		o.kernels = labrun.Newest
+	}
+	var doc document
+	var problems []error
+	for name := range strings.SplitSeq(o.kernels, ",") {
+		kernel, err := labrun.FindKernel(name)
+		if err != nil {
+			return err
+		}
+		col := column{kernel: kernel.Version, results: map[string]faults.Result{}}
+		for _, s := range faults.Shapes() {
+			cases := s.Cases(wanted)
+			if len(cases) == 0 || o.shape != "" && s.Name != o.shape || o.check && !s.Smoke {
+				continue
+			}
+			began := time.Now()
+			got, res, err := runShape(ctx, kernel.Path, s, cases, bin, o)
+			if err != nil {
+				problems = append(problems, fmt.Errorf("kernel %s, shape %s: %w", kernel.Version, s.Name, err))
+			}
+			doc.qemu = cmp.Or(doc.qemu, res.QEMU)
+			for _, c := range cases {
+				r, ok := got[c.Name]
+				if !ok {
+					r = faults.Result{Name: c.Name, Result: faults.Fail, Exit: faults.LibraryOnly, Reason: "lost: its guest ended before it did"}
+				}
+				col.results[c.Name] = r
+				fmt.Printf("%-4s %s, kernel %s, %.1f s%s\n", r.Result, c.Name, kernel.Version, r.Seconds, indent(r.Reason))
+				if r.Result == faults.Fail {
+					problems = append(problems, fmt.Errorf("kernel %s: case %s failed", kernel.Version, c.Name))
+				}
+			}
+			fmt.Printf("kernel %s, shape %s: %d cases in %.0f s\n", kernel.Version, s.Name, len(cases), time.Since(began).Seconds())
+			if ctx.Err() != nil {
+				return errors.Join(append(problems, ctx.Err())...)
+			}
+		}
+		doc.columns = append(doc.columns, col)
+	}
+	if whole {
+		problems = append(problems, doc.ranNowhere(), os.WriteFile(o.doc, []byte(doc.String()), 0o644))
+	}
+	return errors.Join(problems...)
+}
+
+func indent(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.ReplaceAll(reason, "\n", "\n     ")
+}
+
+// bootLimit is what a guest may take beside its cases' bounds.
+const bootLimit = 5 * time.Minute
+
+// runShape boots a guest for some cases and returns what it reported of each.
+func runShape(ctx context.Context, kernel string, s *faults.Shape, cases []faults.Case, bin labrun.Binaries, o options) (map[string]faults.Result, lab.Result, error) {
+	limit := bootLimit
+	for _, c := range cases {
+		limit += c.Bound + time.Minute
+	}
+	cfg := lab.Config{
+		Kernel: kernel, Binary: bin.Tool, PollQueues: s.PollQueues, Append: s.Append, CPUs: s.CPUs, MemoryMiB: s.MemoryMiB, Actions: s.Actions,
+		Program: []string{bin.Tests, "-test.run=^TestFaults$", "-test.timeout=" + limit.String()}, Timeout: limit + time.Minute, Dir: "test/faults",
+		Env:   append(labrun.PassEnv("CI"), faults.EnvShape+"="+s.Name, faults.EnvRun+"="+o.run),
+		Notes: io.Discard,
+	}
+	if o.verbose {
+		cfg.Program = append(cfg.Program, "-test.v")
+	}
+	var err error
+	if cfg.Drives, err = labrun.Drives(s.Drives); err != nil {
+		return nil, lab.Result{}, err
+	}
+	var out bytes.Buffer
+	cfg.Stdout, cfg.Stderr = &out, &out
+	if o.verbose {
+		cfg.Stdout, cfg.Stderr = io.MultiWriter(&out, os.Stdout), os.Stderr
+	}
+	res, err := lab.Run(ctx, cfg)
+	got := map[string]faults.Result{}
+	for line := range strings.Lines(out.String()) {
+		if text, ok := strings.CutPrefix(line, faults.ResultPrefix); ok {
+			var r faults.Result
+			if jerr := json.Unmarshal([]byte(text), &r); jerr != nil {
+				return got, res, jerr
+			}
+			got[r.Name] = r
+		}
+	}
+	if (err != nil || res.ExitCode != 0) && !o.verbose {
+		fmt.Print(out.String())
+	}
+	return got, res, err
+}
