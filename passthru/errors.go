@@ -20,7 +20,8 @@ var (
 	// an *UnsupportedError says which version has it.
 	ErrNotSupported = uringcmd.ErrNotSupported
 	// ErrCancelled: the driver cancelled the command, for a reset, a removal
-	// or a time-out. Whether a write reached the media is unknown.
+	// or a time-out. Whether a write reached the media is unknown. Or io_uring did
+	// (ECANCELED), before it was sent.
 	ErrCancelled = errors.New("cancelled by the driver")
 )
 
@@ -67,6 +68,9 @@ func (e *KernelError) Error() string {
 	if e.Errno == syscall.EINTR {
 		return s + ErrCancelled.Error() + " (EINTR in the completion): the controller was reset or removed, or the command timed out"
 	}
+	if e.Errno == syscall.ECANCELED {
+		return s + "cancelled by io_uring (errno 125) before it was sent: the kernel could not start a worker thread for what the drive's queue had no place for; send it again, or use a lower depth"
+	}
 	s += fmt.Sprintf("the kernel refused it: %v (errno %d)", e.Errno, int(e.Errno))
 	if e.Gone {
 		return s + ": the drive is gone"
@@ -100,9 +104,10 @@ func (e *KernelError) Unwrap() []error {
 	return []error{e.Errno}
 }
 
-// Is reports EINTR as ErrCancelled: in a completion it is no signal.
+// Is reports EINTR as ErrCancelled: in a completion it is no signal. So it does
+// with ECANCELED.
 func (e *KernelError) Is(target error) bool {
-	return target == ErrCancelled && e.Errno == syscall.EINTR
+	return target == ErrCancelled && (e.Errno == syscall.EINTR || e.Errno == syscall.ECANCELED)
 }
 
 // missing looks for the reason of a refusal in the namespace itself. One with

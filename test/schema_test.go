@@ -37,7 +37,7 @@ func TestOutputsAreOfTheirSchema(t *testing.T) {
 		"compare " + node + " --rounds 1 --runtime 20ms --warmup 0 --depths 1_1 --ablate",
 		"run " + node + " --rw randrw --allow-write --force-overwrite --runtime 1 --size 1m",
 		"sweep " + node + " --rounds 1 --runtime 20ms --warmup 0", "nop --rounds 1 --runtime 20ms --warmup 0 --op uring-cmd --ablate",
-		"io read " + node + " --dry-run", "io raw " + node + " --opcode 0x02 --cdw11 0xff --data-len 512", "io flush " + node + " --latency --show-command",
+		"io read " + node + " --dry-run", "admin get-feature /dev/nvme0 --feature-id 0x7f", "io flush " + node + " --latency --show-command",
 		"admin identify " + node, "admin identify /dev/nvme0", "admin identify " + node + " -n 0", "admin get-log " + node + " --log-id smart", "admin get-feature /dev/nvme0 --feature-id queues",
 		"verify " + node + " --do both --allow-write --force-overwrite --size 64k --seed 5",
 	}

@@ -46,6 +46,9 @@ type Outcome struct {
 	// Lost commands were given up after the stall limit and are still with the
 	// kernel; only where Case.Leaks is set.
 	Lost uint64 `json:",omitempty"`
+	// Without is what was left out on this kernel, with the reason; it stands
+	// beside the kernel's result.
+	Without string `json:",omitempty"`
 	// Nothing says that no command may be sent at all.
 	Nothing bool
 	// Note goes into the table: one short sentence on what was seen, the same in
@@ -61,6 +64,7 @@ func (o Outcome) Add(other Outcome) Outcome {
 	o.Cancelled += other.Cancelled
 	o.Lost += other.Lost
 	o.Note = cmp.Or(o.Note, other.Note)
+	o.Without = cmp.Or(o.Without, other.Without)
 	return o
 }
 

@@ -124,8 +124,9 @@ func sweepQueue(t *testing.T, d *passthru.Device, poll, write bool, code nvme.Co
 func isBad(lba uint64) bool { return lba >= badLBA && lba < badLBA+badCount }
 
 func readErrors(t *testing.T, g *Guest) (o Outcome) {
+	ways, paths, without := g.failing()
 	drive := g.Drive(t, "badread")
-	for _, mode := range modes {
+	for _, mode := range ways {
 		with(t, drive.Generic, passthru.Config{Poll: mode.poll}, func(d *passthru.Device) {
 			p := make([]byte, 512)
 			for lba := uint64(badLBA - 4); lba < badLBA+badCount+4; lba++ {
@@ -153,19 +154,21 @@ func readErrors(t *testing.T, g *Guest) (o Outcome) {
 	run = g.Tool(t, "verify", drive.Generic, "--do", "both", "--allow-write", "--bs", "512", "--offset", "8387584", "--size", "8k", "--progress", "none")
 	require.Equal(t, 3, run.Exit)
 	require.Contains(t, run.Stdout+run.Stderr, "4 commands failed")
-	for _, path := range []string{"passthru", "passthru-poll"} {
+	for _, path := range paths {
 		res := runRecord(t, g, "run", drive.Generic, "--path", path, "--rw", "read", "--bs", "512", "--offset", "8m", "--size", "8k", "--number-ios", "160", "--qd", "8", "--batch", "4")
 		require.EqualValues(t, 160, res.Issued)
 		require.EqualValues(t, 40, res.Failed, "4 of 16 blocks, ten times")
 		o = o.Add(res)
 	}
+	o.Without = without
 	o.Note = "Unrecovered Read Error (sct=2 sc=0x81), slba=0x4000 to 0x4003"
 	return o
 }
 
 func writeErrors(t *testing.T, g *Guest) (o Outcome) {
+	ways, paths, without := g.failing()
 	drive := g.Drive(t, "badwrite")
-	for _, mode := range modes {
+	for _, mode := range ways {
 		with(t, drive.Generic, passthru.Config{Poll: mode.poll}, func(d *passthru.Device) {
 			p := make([]byte, 512)
 			for lba := uint64(badLBA - 4); lba < badLBA+badCount+4; lba++ {
@@ -193,20 +196,22 @@ func writeErrors(t *testing.T, g *Guest) (o Outcome) {
 	require.Equal(t, 3, run.Exit)
 	require.Contains(t, run.Stdout+run.Stderr, "Write Fault")
 	require.Contains(t, run.Stdout+run.Stderr, "4 commands failed")
-	for _, path := range []string{"passthru", "passthru-poll"} {
+	for _, path := range paths {
 		res := runRecord(t, g, "run", drive.Generic, "--path", path, "--rw", "write", "--allow-write", "--bs", "512", "--offset", "8m", "--size", "8k", "--number-ios", "160", "--qd", "8", "--batch", "4")
 		require.EqualValues(t, 160, res.Issued)
 		require.EqualValues(t, 40, res.Failed, "4 of 16 blocks, ten times")
 		o = o.Add(res)
 	}
+	o.Without = without
 	o.Note = "Write Fault (sct=2 sc=0x80), slba=0x4000 to 0x4003"
 	return o
 }
 
 func readErrorOnce(t *testing.T, g *Guest) (o Outcome) {
+	ways, _, without := g.failing()
 	drive := g.Drive(t, "readonce")
 	p := make([]byte, 512)
-	for i, mode := range modes {
+	for i, mode := range ways {
 		with(t, drive.Generic, passthru.Config{Poll: mode.poll}, func(d *passthru.Device) {
 			lba := uint64(badLBA + i)
 			_, err := d.ReadAt(p, int64(lba)*512)
@@ -224,14 +229,16 @@ func readErrorOnce(t *testing.T, g *Guest) (o Outcome) {
 		o.tally(err)
 		require.NoError(t, err)
 	})
+	o.Without = without
 	o.Note = "one error for each sector, then its data"
 	return o
 }
 
 func writeErrorOnce(t *testing.T, g *Guest) (o Outcome) {
+	ways, _, without := g.failing()
 	drive := g.Drive(t, "writeonce")
 	p := make([]byte, 512)
-	for i, mode := range modes {
+	for i, mode := range ways {
 		with(t, drive.Generic, passthru.Config{Poll: mode.poll}, func(d *passthru.Device) {
 			lba := uint64(badLBA + i)
 			fillBlock(p, int(lba), 1)
@@ -254,6 +261,7 @@ func writeErrorOnce(t *testing.T, g *Guest) (o Outcome) {
 	require.Zero(t, g.Tool(t, args...).Exit)
 	require.Zero(t, g.Tool(t, "verify", drive.Generic, "--bs", "512", "--offset", "8389632", "--size", "1k", "--progress", "none").Exit)
 	g.lastExit = first
+	o.Without = without
 	o.Note = "one error for each sector, then the data is there"
 	return o
 }
@@ -266,6 +274,7 @@ const (
 )
 
 func deallocatedBlocks(t *testing.T, g *Guest) (o Outcome) {
+	ways, _, without := g.failing()
 	drive := g.Drive(t, "dulbe")
 	c, err := passthru.OpenController("/dev/"+drive.Controller, &passthru.ControllerConfig{Writable: true})
 	require.NoError(t, err)
@@ -274,7 +283,7 @@ func deallocatedBlocks(t *testing.T, g *Guest) (o Outcome) {
 	_, err = c.SetFeatures(ctx, 1, featureErrorRecovery, dulbe, nil, nvme.FeatureOptions{})
 	require.NoError(t, err)
 	const written, never = 4096, 8192 // LBAs, in clusters of their own
-	for _, mode := range modes {
+	for _, mode := range ways {
 		with(t, drive.Generic, passthru.Config{Poll: mode.poll}, func(d *passthru.Device) {
 			p := make([]byte, loadBlock)
 			fillBlock(p, 1, 1)
@@ -299,6 +308,7 @@ func deallocatedBlocks(t *testing.T, g *Guest) (o Outcome) {
 	require.Contains(t, run.Stderr, "Deallocated or Unwritten Logical Block")
 	res := runRecord(t, g, "run", drive.Generic, "--rw", "read", "--bs", "4k", "--offset", "4m", "--size", "64k", "--number-ios", "16")
 	require.EqualValues(t, 16, res.Failed)
+	o.Without = without
 	o.Note = "Deallocated or Unwritten Logical Block (sct=2 sc=0x87), also after a trim"
 	return o.Add(res)
 }

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -27,9 +28,9 @@ var noPollShape = &Shape{Name: "no-poll-queues", Smoke: true, Drives: []string{"
 func capacityCases() []Case {
 	return []Case{
 		{
-			Name: "depth-beyond-queues", Shape: limitShape, Bound: 2 * time.Minute, Exit: 0, Run: depthBeyondQueues,
+			Name: "depth-beyond-queues", Shape: limitShape, Bound: 2 * time.Minute, Exit: LibraryOnly, Run: depthBeyondQueues,
 			Fault: "4096 commands at once for a drive with queues of 32 entries (nvme.io_queue_depth), one of them polled",
-			Must:  "the kernel keeps what does not fit; every command ends, once, with its data",
+			Must:  "the kernel keeps what does not fit, or cancels it; none fails; every command ends, once, with its data",
 		},
 		{
 			Name: "rings-beyond-poll-queues", Shape: limitShape, Bound: time.Minute, Exit: 0, Run: ringsBeyondPollQueues,
@@ -58,14 +59,17 @@ func depthBeyondQueues(t *testing.T, g *Guest) (o Outcome) {
 				q, err := d.NewQueue(passthru.QueueConfig{Depth: depth, Poll: mode.poll, BufferSize: 512})
 				require.NoError(t, err)
 				gen := uint32(i + 1)
+				send := func(slot int, write bool) {
+					if write {
+						fillBlock(q.Buffer(slot)[:512], slot, gen)
+						require.NoError(t, q.Write(slot, uint64(slot), 1))
+					} else {
+						require.NoError(t, q.Read(slot, uint64(slot), 1))
+					}
+				}
 				for _, write := range []bool{true, false} {
 					for slot := range depth {
-						if write {
-							fillBlock(q.Buffer(slot)[:512], slot, gen)
-							require.NoError(t, q.Write(slot, uint64(slot), 1))
-						} else {
-							require.NoError(t, q.Read(slot, uint64(slot), 1))
-						}
+						send(slot, write)
 					}
 					require.Equal(t, depth, q.InFlight())
 					done := make([]passthru.Completion, depth)
@@ -75,9 +79,13 @@ func depthBeyondQueues(t *testing.T, g *Guest) (o Outcome) {
 						for _, c := range done[:n] {
 							err := q.Err(c)
 							o.tally(err)
+							if errors.Is(err, passthru.ErrCancelled) { // by io_uring, before it was sent
+								send(c.Slot, write)
+								continue
+							}
 							require.NoError(t, err)
+							got++
 						}
-						got += n
 					}
 				}
 				for slot := range depth {
@@ -88,11 +96,11 @@ func depthBeyondQueues(t *testing.T, g *Guest) (o Outcome) {
 		})
 	}
 	for _, path := range []string{"passthru", "passthru-poll"} {
-		got := runRecord(t, g, "run", drive.Generic, "--path", path, "--qd", "4096", "--batch", "1024", "--number-ios", "20000")
-		require.EqualValues(t, 20000, got.OK)
+		got := g.ended(t, g.Tool(t, "run", drive.Generic, "--path", path, "--qd", "4096", "--batch", "1024", "--number-ios", "20000", "-o", "json", "--progress", "none"))
+		require.EqualValues(t, 20000, got.Issued)
 		o = o.Add(got)
 	}
-	o.Note = "every command succeeded"
+	o.Note = "what the kernel cannot hand on to a worker of its own, because signals kept it from starting one, it cancels before it is sent"
 	return o
 }
 

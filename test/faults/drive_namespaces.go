@@ -64,7 +64,9 @@ func attach(t *testing.T, serial string, on bool) {
 }
 
 func namespaceDetached(t *testing.T, g *Guest) (o Outcome) {
-	for i, mode := range modes {
+	ways, _, without := g.failing()
+	o.Without = without
+	for i, mode := range ways {
 		neighbour := newLoad(i*loadArea, 4, 32)
 		with(t, g.Drive(t, "detach", 2).Generic, passthru.Config{}, func(d *passthru.Device) {
 			end := neighbour.start(d)

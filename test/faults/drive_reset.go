@@ -103,7 +103,8 @@ func hotplugCases() []Case {
 // comes back from. Nothing may fail; commands may be cancelled.
 func survives(t *testing.T, g *Guest, serial string, fault func(d Drive)) (o Outcome) {
 	drive := g.Drive(t, serial)
-	for i, mode := range modes {
+	ways, _, without := g.failing()
+	for i, mode := range ways {
 		with(t, drive.Generic, passthru.Config{Poll: mode.poll}, func(d *passthru.Device) {
 			l := newLoad(i*loadArea, 8, 32)
 			end := l.start(d)
@@ -118,6 +119,7 @@ func survives(t *testing.T, g *Guest, serial string, fault func(d Drive)) (o Out
 			o = o.Add(got)
 		})
 	}
+	o.Without = without
 	o.Note = "the same Device goes on"
 	return o
 }
@@ -141,7 +143,8 @@ func resetByIoctl(t *testing.T, g *Guest) Outcome {
 
 func resetTool(t *testing.T, g *Guest) (o Outcome) {
 	drive := g.Drive(t, "reset-tool")
-	for _, path := range []string{"passthru", "passthru-poll"} {
+	_, paths, without := g.failing()
+	for _, path := range paths {
 		p := g.StartRun(t, drive.Generic, "--path", path, "--rw", "randrw", "--allow-write", "--bs", "4k", "--qd", "16", "--batch", "4",
 			"--runtime", "4")
 		for range 5 {
@@ -149,6 +152,7 @@ func resetTool(t *testing.T, g *Guest) (o Outcome) {
 		}
 		o = o.Add(g.ended(t, g.Wait(t, p)))
 	}
+	o.Without = without
 	o.Note = "the run goes on to its end"
 	return o
 }
@@ -210,7 +214,9 @@ func disappearsFrom(t *testing.T, g *Guest, serial string, first int, poll bool,
 }
 
 func unplug(t *testing.T, g *Guest) (o Outcome) {
-	for i, mode := range modes {
+	ways, _, without := g.failing()
+	o.Without = without
+	for i, mode := range ways {
 		serial := []string{"unplug", "unplug-polled"}[i]
 		o = o.Add(disappears(t, g, serial, mode.poll,
 			func(Drive) { g.Ask(t, lab.Action{Verb: lab.VerbUnplug, Drive: serial}) },

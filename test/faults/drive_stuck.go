@@ -2,7 +2,7 @@ package faults
 
 import (
 	"fmt"
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +90,7 @@ func stuckCases() []Case {
 		},
 		{
 			Name: "driver-timeout-tool", Shape: timeoutShape, Bound: 2 * time.Minute, Exit: LibraryOnly, Run: driverTimeoutTool,
-			Fault: "the drive answers after 4 s and the driver waits for 1 s (nvme_core.io_timeout), under nvmepass run",
+			Fault: "the drive answers after 4 s and the driver waits for 1 s (queue/io_timeout), under nvmepass run",
 			Must:  "the run goes on to its end; it ends with 0, or with 5 if commands were cancelled, which it counts",
 		},
 	}
@@ -327,8 +327,11 @@ func deadTool(t *testing.T, g *Guest) Outcome {
 
 func driverTimeout(t *testing.T, g *Guest) (o Outcome) {
 	drive := g.Drive(t, "late")
-	for _, mode := range modes {
+	ways, _, without := g.failing()
+	o.Without = without
+	for _, mode := range ways {
 		for _, limit := range []time.Duration{time.Second, 0} {
+			awaitLive(t, drive)
 			// The engine's own first reads have the driver's patience.
 			with(t, drive.Generic, passthru.Config{Poll: mode.poll, Timeout: limit}, func(d *passthru.Device) {
 				for range 2 {
@@ -343,6 +346,7 @@ func driverTimeout(t *testing.T, g *Guest) (o Outcome) {
 		}
 	}
 	requireReset(t, drive)
+	awaitLive(t, drive)
 	require.Zero(t, g.Tool(t, "io", "read", drive.Generic, "-o", "binary").Exit)
 	o.Note = "the same Device goes on; QEMU's drive finishes what it has before it is reset"
 	return o
@@ -365,14 +369,10 @@ func eightReads(d *passthru.Device) (o Outcome) {
 
 func driverTimeoutTool(t *testing.T, g *Guest) Outcome {
 	drive := g.Drive(t, "late-tool")
-	const limit = "/sys/module/nvme_core/parameters/io_timeout"
-	before, err := os.ReadFile(limit)
-	require.NoError(t, err)
 	p := g.Start(t, nil, "run", drive.Generic, "--bs", "4k", "--qd", "16", "--batch", "4", "--runtime", "20", "-o", "json", "--progress", "plain")
 	g.AwaitQueue(t, p, drive.Generic)
-	g.Write(t, limit, "1")
+	g.Write(t, "/sys/class/block/"+filepath.Base(drive.Block)+"/queue/io_timeout", "1000") // ms
 	run := g.Wait(t, p)
-	g.Write(t, limit, strings.TrimSpace(string(before)))
 	requireReset(t, drive)
 	o := g.ended(t, run)
 	o.Note = "the run goes on to its end"

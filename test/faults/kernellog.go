@@ -2,9 +2,11 @@ package faults
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,4 +42,13 @@ func requireReset(t testing.TB, d Drive) {
 		}
 	}
 	require.Fail(t, "no time-out", "the driver did not reset %s: the fault was not injected", d.Controller)
+}
+
+// awaitLive waits until a controller takes commands.
+func awaitLive(t testing.TB, d Drive) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		b, err := os.ReadFile("/sys/class/nvme/" + d.Controller + "/state")
+		return err == nil && strings.TrimSpace(string(b)) == "live"
+	}, time.Minute, 20*time.Millisecond, "%s does not come back", d.Controller)
 }

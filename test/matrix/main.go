@@ -85,11 +85,12 @@ func main() {
 	run := flag.String("run", "", "only tests that match (go test -run)")
 	only := flag.String("shape", "", "only this shape")
 	race := flag.Bool("race", false, "build the tests with the race detector: many times slower, so give -run as well")
+	parallel := flag.Int("parallel", 2, "guests at a time; a guest has two processors and mostly keeps one busy")
 	verbose := flag.Bool("v", false, "show the tests' output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	tally, err := runMatrix(ctx, strings.Split(*kernels, ","), *only, *run, *race, *verbose)
+	tally, err := runMatrix(ctx, strings.Split(*kernels, ","), *only, *run, *parallel, *race, *verbose)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "matrix:", err)
 	}
@@ -105,7 +106,7 @@ type tally struct {
 	skipped        []string
 }
 
-func runMatrix(ctx context.Context, kernels []string, only, run string, race, verbose bool) (tally, error) {
+func runMatrix(ctx context.Context, kernels []string, only, run string, parallel int, race, verbose bool) (tally, error) {
 	var sum tally
 	dir, err := os.MkdirTemp("", "nvmepass-matrix-")
 	if err != nil {
@@ -116,6 +117,7 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, race, ve
 	if err != nil {
 		return sum, err
 	}
+	var jobs []*job
 	for _, name := range kernels {
 		kernel, err := labrun.FindKernel(name)
 		if err != nil {
@@ -124,29 +126,34 @@ func runMatrix(ctx context.Context, kernels []string, only, run string, race, ve
 		if skip := sameEverywhere(kernel.Path); skip != "" {
 			fmt.Printf("kernel %s: left to the oldest and the newest kernel: %s\n", kernel.Version, skip)
 		}
-		all := results{}
 		for _, s := range shapes {
-			if only != "" && s.name != only {
-				continue
+			if only == "" || s.name == only {
+				jobs = append(jobs, &job{kernel: kernel, shape: s})
 			}
-			began := time.Now()
-			got, err := runShape(ctx, kernel.Path, s, bin, run, verbose)
-			if err != nil {
-				return sum, fmt.Errorf("kernel %s, shape %s: %w", kernel.Version, s.name, err)
-			}
-			fmt.Printf("kernel %s, shape %s: %s in %.0fs\n", kernel.Version, s.name, got, time.Since(began).Seconds())
-			all.merge(got)
 		}
+	}
+	err = runJobs(ctx, jobs, parallel, func(ctx context.Context, j *job) (err error) {
+		began := time.Now()
+		if j.got, err = runShape(ctx, j.kernel.Path, j.shape, bin, run, verbose); err != nil {
+			return fmt.Errorf("kernel %s, shape %s: %w", j.kernel.Version, j.shape.name, err)
+		}
+		fmt.Printf("kernel %s, shape %s: %s in %.0fs\n", j.kernel.Version, j.shape.name, j.got, time.Since(began).Seconds())
+		return nil
+	})
+	if err != nil {
+		return sum, err
+	}
+	for version, all := range byKernel(jobs) {
 		for _, name := range all.names() {
 			switch r := all[name]; r.outcome {
 			case pass:
 				sum.passed++
 			case fail:
 				sum.failed++
-				fmt.Printf("FAIL: %s on kernel %s\n", name, kernel.Version)
+				fmt.Printf("FAIL: %s on kernel %s\n", name, version)
 			case skip:
 				sum.skipped = append(sum.skipped, name)
-				fmt.Printf("SKIPPED everywhere: %s on kernel %s: %s\n", name, kernel.Version, r.reason)
+				fmt.Printf("SKIPPED everywhere: %s on kernel %s: %s\n", name, version, r.reason)
 			}
 		}
 	}

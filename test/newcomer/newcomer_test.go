@@ -92,7 +92,7 @@ func TestNewcomer(t *testing.T) {
 		require.Contains(t, out, "EMULATED")
 		require.Contains(t, out, "QD_batch")
 	}
-	sh(t, clone, strings.ReplaceAll(lab[2], "./yourpackage", "./fixedbuf"))
+	sh(t, clone, strings.ReplaceAll(lab[2], "./yourpackage", "./iopoll"))
 	require.Empty(t, sh(t, clone, "git status --porcelain"), "what was made is ignored")
 }
 

@@ -12,6 +12,7 @@ import (
 // column is what came of the cases on one kernel.
 type column struct {
 	kernel  string
+	qemu    string
 	results map[string]faults.Result
 }
 
@@ -77,7 +78,11 @@ func (d *document) row(c faults.Case) string {
 			cells = append(cells, "not there: "+r.Reason)
 			continue
 		}
-		cells = append(cells, fmt.Sprintf("%s, %v", r.Result, time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond)))
+		cell := fmt.Sprintf("%s, %v", r.Result, time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
+		if r.Outcome.Without != "" {
+			cell += "; " + r.Outcome.Without
+		}
+		cells = append(cells, cell)
 		last = r
 	}
 	o := last.Outcome

@@ -12,11 +12,11 @@ import (
 
 func TestRow(t *testing.T) {
 	d := document{columns: []column{
-		{"6.1.0", map[string]faults.Result{
+		{kernel: "6.1.0", results: map[string]faults.Result{
 			"a": {Result: faults.Pass, Seconds: 1.26, Outcome: faults.Outcome{Issued: 1, OK: 1}},
 			"b": {Result: faults.Skip, Reason: "6.1 has none"},
 		}},
-		{"7.3.4", map[string]faults.Result{
+		{kernel: "7.3.4", results: map[string]faults.Result{
 			"a": {Result: faults.Pass, Seconds: 61, Outcome: faults.Outcome{Issued: 9, OK: 4, Failed: 3, Cancelled: 2, Note: "x|y"}},
 			"b": {Result: faults.Pass, Seconds: 2, Outcome: faults.Outcome{Nothing: true}},
 			"c": {Result: faults.Fail, Outcome: faults.Outcome{Issued: 5, OK: 1, Lost: 4}},

@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -70,46 +71,66 @@ func run(ctx context.Context, o options) error {
 		o.kernels = labrun.Newest
 	}
 	var doc document
-	var problems []error
+	var kernels []lab.Kernel
 	for name := range strings.SplitSeq(o.kernels, ",") {
 		kernel, err := labrun.FindKernel(name)
 		if err != nil {
 			return err
 		}
-		col := column{kernel: kernel.Version, results: map[string]faults.Result{}}
-		for _, s := range faults.Shapes() {
-			cases := s.Cases(wanted)
-			if len(cases) == 0 || o.shape != "" && s.Name != o.shape || o.check && !s.Smoke {
-				continue
-			}
-			began := time.Now()
-			got, res, err := runShape(ctx, kernel.Path, s, cases, bin, o)
-			if err != nil {
-				problems = append(problems, fmt.Errorf("kernel %s, shape %s: %w", kernel.Version, s.Name, err))
-			}
-			doc.qemu = cmp.Or(doc.qemu, res.QEMU)
-			for _, c := range cases {
-				r, ok := got[c.Name]
-				if !ok {
-					r = faults.Result{Name: c.Name, Result: faults.Fail, Exit: faults.LibraryOnly, Reason: "lost: its guest ended before it did"}
-				}
-				col.results[c.Name] = r
-				fmt.Printf("%-4s %s, kernel %s, %.1f s%s\n", r.Result, c.Name, kernel.Version, r.Seconds, indent(r.Reason))
-				if r.Result == faults.Fail {
-					problems = append(problems, fmt.Errorf("kernel %s: case %s failed", kernel.Version, c.Name))
-				}
-			}
-			fmt.Printf("kernel %s, shape %s: %d cases in %.0f s\n", kernel.Version, s.Name, len(cases), time.Since(began).Seconds())
-			if ctx.Err() != nil {
-				return errors.Join(append(problems, ctx.Err())...)
-			}
-		}
-		doc.columns = append(doc.columns, col)
+		kernels = append(kernels, kernel)
+	}
+	columns, errs := make([]column, len(kernels)), make([]error, len(kernels))
+	var all sync.WaitGroup
+	for i, kernel := range kernels { // side by side: a guest mostly keeps one processor busy
+		all.Go(func() { columns[i], errs[i] = runKernel(ctx, kernel, wanted, bin, o) })
+	}
+	all.Wait()
+	problems := errs
+	for _, col := range columns {
+		doc.qemu = cmp.Or(doc.qemu, col.qemu)
+	}
+	doc.columns = columns
+	if ctx.Err() != nil {
+		return errors.Join(append(problems, ctx.Err())...)
 	}
 	if whole {
 		problems = append(problems, doc.ranNowhere(), os.WriteFile(o.doc, []byte(doc.String()), 0o644))
 	}
 	return errors.Join(problems...)
+}
+
+// runKernel runs the wanted cases on one kernel, shape after shape.
+func runKernel(ctx context.Context, kernel lab.Kernel, wanted *regexp.Regexp, bin labrun.Binaries, o options) (column, error) {
+	col := column{kernel: kernel.Version, results: map[string]faults.Result{}}
+	var problems []error
+	for _, s := range faults.Shapes() {
+		cases := s.Cases(wanted)
+		if len(cases) == 0 || o.shape != "" && s.Name != o.shape || o.check && !s.Smoke {
+			continue
+		}
+		began := time.Now()
+		got, res, err := runShape(ctx, kernel.Path, s, cases, bin, o)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("kernel %s, shape %s: %w", kernel.Version, s.Name, err))
+		}
+		col.qemu = cmp.Or(col.qemu, res.QEMU)
+		for _, c := range cases {
+			r, ok := got[c.Name]
+			if !ok {
+				r = faults.Result{Name: c.Name, Result: faults.Fail, Exit: faults.LibraryOnly, Reason: "lost: its guest ended before it did"}
+			}
+			col.results[c.Name] = r
+			fmt.Printf("%-4s %s, kernel %s, %.1f s%s\n", r.Result, c.Name, kernel.Version, r.Seconds, indent(r.Reason))
+			if r.Result == faults.Fail {
+				problems = append(problems, fmt.Errorf("kernel %s: case %s failed", kernel.Version, c.Name))
+			}
+		}
+		fmt.Printf("kernel %s, shape %s: %d cases in %.0f s\n", kernel.Version, s.Name, len(cases), time.Since(began).Seconds())
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return col, errors.Join(problems...)
 }
 
 func indent(reason string) string {
