@@ -68,9 +68,6 @@ func (e *KernelError) Error() string {
 	if e.Errno == syscall.EINTR {
 		return s + ErrCancelled.Error() + " (EINTR in the completion): the controller was reset or removed, or the command timed out"
 	}
-	if e.Errno == syscall.ECANCELED {
-		return s + "cancelled by io_uring (errno 125) before it was sent: the kernel could not start a worker thread for what the drive's queue had no place for; send it again, or use a lower depth"
-	}
 	s += fmt.Sprintf("the kernel refused it: %v (errno %d)", e.Errno, int(e.Errno))
 	if e.Gone {
 		return s + ": the drive is gone"
@@ -84,6 +81,8 @@ func (e *KernelError) Error() string {
 		s += ": " + errPolled.Error() + ", and poll queues (nvme.poll_queues)"
 	case syscall.ENODEV, syscall.ENXIO:
 		s += ": the drive is gone"
+	case syscall.ECANCELED:
+		s += ": io_uring gave it up before it was sent, as it does where it cannot start a worker thread for what the drive's queue has no place for; send it again, or use a lower depth"
 	}
 	return s
 }

@@ -31,7 +31,7 @@ func TestB01ResultKindsKeptApart(t *testing.T) {
 		{res: 1, status: nvme.InvalidOpcode, text: []string{"sc=0x01"}},
 		{res: -22, errno: syscall.EINVAL, text: []string{"invalid argument (errno 22)", "checked and fine: namespace ID"}},
 		{res: -4, errno: syscall.EINTR, cancelled: true, text: []string{"cancelled by the driver"}},
-		{res: -125, errno: syscall.ECANCELED, cancelled: true, text: []string{"cancelled by io_uring (errno 125)", "send it again"}},
+		{res: -125, errno: syscall.ECANCELED, cancelled: true, text: []string{"operation canceled (errno 125)", "send it again"}},
 		{res: -95, errno: syscall.EOPNOTSUPP, text: []string{"operation not supported (errno 95)", "nvme.poll_queues"}},
 		{res: -13, errno: syscall.EACCES, text: []string{"permission denied (errno 13)", "CAP_SYS_ADMIN"}},
 		{res: -11, errno: syscall.EAGAIN, text: []string{"resource temporarily unavailable (errno 11)"}},

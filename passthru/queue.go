@@ -1,6 +1,7 @@
 package passthru
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -87,6 +88,7 @@ type Queue struct {
 	blocks    uint64 // in the smallest namespace
 	perBuffer uint32 // blocks in one buffer
 	vectored  bool   // reads and writes carry an iovec
+	plain     string // why buffers are plain that were not asked to be
 	onlyData  bool   // see pollsAnything
 	fragile   bool   // counted in ExitCrashesKernel's
 	// alike counts the slots that hold one kind, the only one if all do.
@@ -212,6 +214,9 @@ func (d *Device) newQueue(cfg *QueueConfig, devs []*Device) (*Queue, error) {
 		also = append(also, x.Path())
 	}
 	file := slotio.File{Path: devs[0].Path(), Also: also, Writable: d.writable, Big: true, MetadataSize: int(host.MetadataLen(q.perBuffer)), Kernel: d.kernel}
+	if cfg.Vectored && !cfg.PlainBuffers && !fixedVectors(running()) {
+		cfg.PlainBuffers, q.plain = true, noFixedVectors
+	}
 	if q.onlyData {
 		q.fragile = true
 		fragile.Add(1)
@@ -300,6 +305,7 @@ func (q *Queue) proofSlots(last int) []int {
 func (q *Queue) Settings() Settings {
 	s := Settings(q.core.Settings())
 	s.BlocksPerBuffer, s.Vectored = q.perBuffer, q.vectored
+	s.FixedReason = cmp.Or(s.FixedReason, q.plain)
 	return s
 }
 

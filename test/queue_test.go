@@ -1,10 +1,16 @@
 package test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 	"github.com/nvmepass/nvmepass/nvme"
 	"github.com/nvmepass/nvmepass/passthru"
 )
@@ -102,4 +108,39 @@ func TestQueueDo(t *testing.T) {
 		require.Zero(t, q.InFlight())
 		require.NoError(t, q.Close())
 	})
+}
+
+// TestVectoredForgetsNoRequest: closing a vectored queue leaves the kernel without
+// requests on the drive, which a reset of the controller would wait for for ever;
+// see passthru/oldvector.go.
+func TestVectoredForgetsNoRequest(t *testing.T) {
+	d := device(t, want{lba: 512, poll: 1})
+	busy := func() (n int) {
+		tags, err := filepath.Glob("/sys/kernel/debug/block/" + filepath.Base(d.BlockPath()) + "/hctx*/tags")
+		require.NoError(t, err)
+		if len(tags) == 0 {
+			ringtest.Missing(t, "the tags of "+d.BlockPath(), errors.New("mount debugfs on /sys/kernel/debug"))
+		}
+		for _, name := range tags {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			for line := range strings.Lines(string(text)) {
+				if count, ok := strings.CutPrefix(line, "busy="); ok {
+					held, err := strconv.Atoi(strings.TrimSpace(count))
+					require.NoError(t, err)
+					n += held
+				}
+			}
+		}
+		return n
+	}
+	for _, poll := range []bool{false, true} {
+		before := busy()
+		owned(t, func(t *testing.T) {
+			q, err := d.NewQueue(passthru.QueueConfig{Depth: 4, Vectored: true, Poll: poll})
+			require.NoError(t, err)
+			require.NoError(t, q.Close())
+		})
+		require.LessOrEqual(t, busy(), before)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/badflag"
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/lab"
+	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
@@ -76,7 +77,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, &bad), errors.Is(err, lab.ErrConfig):
 		return exitUsage
-	case errors.Is(err, compare.ErrStop), errors.Is(err, uringcmd.ErrStalled), errors.Is(err, lab.ErrTimeout):
+	case errors.Is(err, compare.ErrStop), errors.Is(err, uringcmd.ErrStalled), errors.Is(err, lab.ErrTimeout), errors.Is(err, passthru.ErrCancelled):
 		return exitTimeout
 	case unwritten(err):
 		return exitIO

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/lab"
+	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
 
@@ -166,6 +168,7 @@ func TestB18ExitCodes(t *testing.T) {
 		{t.Context(), uringcmd.ErrStalled, exitTimeout},
 		{t.Context(), compare.ErrStop, exitTimeout},
 		{t.Context(), lab.ErrTimeout, exitTimeout},
+		{t.Context(), &passthru.OpError{Op: "make queue on", Path: "/dev/ng0n1", Err: &passthru.KernelError{Op: "read", Errno: syscall.EINTR}}, exitTimeout},
 		{cancelled, context.Canceled, exitInterrupted},
 	} {
 		require.Equal(t, tt.code, exitCode(tt.ctx, tt.err), "%v", tt.err)

@@ -29,6 +29,12 @@ var faults = []fault{
 		advice: "boot Linux 6.12 or later; until then: end polled runs with Ctrl-C or SIGTERM, never with SIGKILL",
 	},
 	{
+		id: "kernel-poll-errors", severity: Warning, from: [2]int{6, 1}, until: [2]int{6, 2},
+		found:  "it can crash when a polled passthrough command fails while others are in flight (seen on 6.1.176; the cause came with 6.1.143)",
+		why:    "a bad block, a reset or a removal of the drive during a polled run can take the machine down",
+		advice: "boot Linux 6.12 or later; until then: no polling on drives that may fail",
+	},
+	{
 		id: "kernel-lost-errors", severity: Warning, from: [2]int{5, 19}, until: [2]int{6, 7}, stable: map[[2]int]int{{6, 1}: 63, {6, 5}: 12, {6, 6}: 2},
 		found:  "a passthrough command that the driver failed before the drive saw it completes as a success",
 		why:    "around a reset or a removal, commands count as done that never ran",

@@ -176,19 +176,21 @@ const slack = 15 * time.Second
 
 func deadDevice(t *testing.T, g *Guest) (o Outcome) {
 	drive := g.Drive(t, "dead-device")
-	for i, mode := range modes {
+	ways, _, without := g.failing()
+	o.Without = without
+	for i, mode := range ways {
 		d, err := passthru.Open(drive.Generic, &passthru.Config{Writable: true, StallLimit: stall, Timeout: 0, Poll: mode.poll})
 		require.NoError(t, err)
 		l := newLoad(i*loadArea, 8, 32)
-		end := l.start(d)
+		l.start(d)
 		l.await(t, 100)
 		hang(t, g, drive.Serial)
 		began := time.Now()
-		got := end() // every worker ends by itself, with ErrStalled
+		got := l.ends(t)
 		require.Less(t, time.Since(began), 2*stall+slack)
 		require.ErrorIs(t, l.sample, uringcmd.ErrStalled)
 		require.Zero(t, got.Failed, "%v", l.errs)
-		require.Positive(t, got.Cancelled)
+		require.Positive(t, got.Lost)
 		o = o.Add(got)
 		// From now on it refuses everything at once.
 		_, err = d.ReadAt(make([]byte, loadBlock), 0)
@@ -270,7 +272,9 @@ func deadOpen(t *testing.T, g *Guest) (o Outcome) {
 
 func deadQueue(t *testing.T, g *Guest) (o Outcome) {
 	drive := g.Drive(t, "dead-queue")
-	for _, mode := range modes {
+	ways, _, without := g.failing()
+	o.Without = without
+	for _, mode := range ways {
 		with(t, drive.Generic, passthru.Config{}, func(d *passthru.Device) {
 			Owned(t, func(t *testing.T) {
 				q, err := d.NewQueue(passthru.QueueConfig{Depth: 16, Poll: mode.poll, StallLimit: stall, BufferSize: loadBlock})
@@ -369,8 +373,7 @@ func eightReads(d *passthru.Device) (o Outcome) {
 
 func driverTimeoutTool(t *testing.T, g *Guest) Outcome {
 	drive := g.Drive(t, "late-tool")
-	p := g.Start(t, nil, "run", drive.Generic, "--bs", "4k", "--qd", "16", "--batch", "4", "--runtime", "20", "-o", "json", "--progress", "plain")
-	g.AwaitQueue(t, p, drive.Generic)
+	p := g.StartRun(t, drive.Generic, "--bs", "4k", "--qd", "16", "--batch", "4", "--runtime", "20")
 	g.Write(t, "/sys/class/block/"+filepath.Base(drive.Block)+"/queue/io_timeout", "1000") // ms
 	run := g.Wait(t, p)
 	requireReset(t, drive)

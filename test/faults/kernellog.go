@@ -44,11 +44,16 @@ func requireReset(t testing.TB, d Drive) {
 	require.Fail(t, "no time-out", "the driver did not reset %s: the fault was not injected", d.Controller)
 }
 
-// awaitLive waits until a controller takes commands.
+// awaitLive waits until a controller has taken commands for two seconds on end: a
+// reset that the driver decided on may come after the commands that it is for.
 func awaitLive(t testing.TB, d Drive) {
 	t.Helper()
+	since := time.Now()
 	require.Eventually(t, func() bool {
 		b, err := os.ReadFile("/sys/class/nvme/" + d.Controller + "/state")
-		return err == nil && strings.TrimSpace(string(b)) == "live"
+		if err != nil || strings.TrimSpace(string(b)) != "live" {
+			since = time.Now()
+		}
+		return time.Since(since) > 2*time.Second
 	}, time.Minute, 20*time.Millisecond, "%s does not come back", d.Controller)
 }

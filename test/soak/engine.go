@@ -180,7 +180,7 @@ func (e *engine) run(ctx context.Context) (err error) {
 	for e.rounds = 0; !e.enough() && ctx.Err() == nil; e.rounds++ {
 		e.traffic(ctx, e.rounds)
 		e.quiet(ctx, e.rounds)
-		u, err := takeUsage()
+		u, err := e.usage.settled(releaseTime)
 		if err != nil {
 			return err
 		}

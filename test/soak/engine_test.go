@@ -176,6 +176,26 @@ func TestSessionAccounts(t *testing.T) {
 	require.Len(t, r.account(), 1)
 }
 
+// TestFragile: where a failure may take the kernel down, nothing is sent that fails.
+func TestFragile(t *testing.T) {
+	e, target, _ := newTestEngine(t)
+	for _, old := range []bool{false, true} {
+		e.pollsAnything = !old
+		for p := byQueue; p < byChild; p++ {
+			s := e.newSession(target, p, rand.New(rand.NewPCG(2, 2)))
+			require.Equal(t, old && (p == byQueuePoll || p == byDevicePoll), s.fragile, p.String())
+			bad := 0
+			for range 500 {
+				o := s.pick(s.kinds(opRead, opWrite, opCompare), 16)
+				if target.readErrors.overlaps(o.slba, o.n) || target.writeErrors.overlaps(o.slba, o.n) || s.fragile && o.kind == opCompare {
+					bad++
+				}
+			}
+			require.Equal(t, s.fragile, bad == 0)
+		}
+	}
+}
+
 // TestWatch: what does not end is named.
 func TestWatch(t *testing.T) {
 	w := newWatch(time.Minute)
@@ -253,7 +273,7 @@ func TestCodes(t *testing.T) {
 // TestReport writes the page from records.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
-	rec := &Record{Schema: Schema, Command: []string{"-blocks", "10M"}, Runs: []Run{{
+	rec := &Record{Schema: Schema, Command: []string{"-blocks", "10M", "-o", "x.json", "--report=y.md", "-seed", "5"}, Runs: []Run{{
 		Kernel: "7.3.4", Machine: "amd64, 2 CPUs", Emulated: true, Seed: 5, Seconds: 125, Rounds: 4, Drives: []string{"a", "b"}, Verified: 1234567,
 		Paths: []PathResult{{Path: "passthru", Issued: 10, OK: 7, Failed: 2, Cancelled: 1}}, Faults: map[string]uint64{"controller reset": 12},
 		Mismatched: 1, Mismatches: []Mismatch{{Drive: "a", Path: "block", Op: "read", LBA: 4, Expected: "x", Found: "y"}},
@@ -267,7 +287,7 @@ func TestReport(t *testing.T) {
 	text := string(b)
 	require.Equal(t, 2, strings.Count(text, "### 7.3.4, seed 5"))
 	for _, want := range []string{
-		"| 7.3.4 | EMULATED, amd64, 2 CPUs | 5 | 2 min 05 s | 4 | 1,234,567 |", "go run ./test/soak -blocks 10M", "| passthru | 0 | 10 | 7 | 2 | 1 |",
+		"| 7.3.4 | EMULATED, amd64, 2 CPUs | 5 | 2 min 05 s | 4 | 1,234,567 |", "go run ./test/soak -blocks 10M -seed 5\n", "| passthru | 0 | 10 | 7 | 2 | 1 |",
 		"| controller reset | 12 |", "LBA 4 (0x4) on a: expected x; found y", "| after 0 min 15 s | 3 |",
 	} {
 		require.Contains(t, text, want)

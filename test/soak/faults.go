@@ -86,7 +86,12 @@ func (e *engine) inject(ctx context.Context, faults []fault, rng *rand.Rand) {
 }
 
 func resetFault(e *engine, rng *rand.Rand) error {
-	return e.drives[rng.IntN(len(e.drives))].reset()
+	d := e.drives[rng.IntN(len(e.drives))]
+	if !e.pollsAnything { // such a kernel crashes if polled commands are under way; see passthru/oldpoll.go
+		d.onePoller.Lock()
+		defer d.onePoller.Unlock()
+	}
+	return d.reset()
 }
 
 // reset returns when the controller is back. Every command that was under way

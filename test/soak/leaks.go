@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Usage is what the process holds at a moment when no traffic runs.
@@ -43,6 +44,20 @@ func (l *usageLog) all() []Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.samples)
+}
+
+// releaseTime is how long what was closed may take to be given back: the kernel
+// frees rings, and the memory that they pin, on a thread of its own.
+const releaseTime = 20 * time.Second
+
+// settled takes a sample, again as long as it would be a leak, at most for a time.
+func (l *usageLog) settled(limit time.Duration) (Usage, error) {
+	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		u, err := takeUsage()
+		if err != nil || len(leaks(append(l.all(), u))) == 0 || time.Now().After(end) {
+			return u, err
+		}
+	}
 }
 
 // slack is by how much a count may grow between the samples that are compared.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -102,6 +103,25 @@ func TestLeaks(t *testing.T) {
 	within := flat
 	within.Threads += slack.Threads
 	require.Empty(t, leaks([]Usage{flat, flat, flat, within}))
+}
+
+// TestSettled waits for what is given back late, and not for what never is.
+func TestSettled(t *testing.T) {
+	var log usageLog
+	for range 2 {
+		u, err := log.settled(0)
+		require.NoError(t, err)
+		log.add(u)
+	}
+	f, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	kept, err := log.settled(0)
+	require.NoError(t, err)
+	require.Len(t, leaks(append(log.all(), kept)), 1)
+	go func() { _ = f.Close() }()
+	given, err := log.settled(time.Minute)
+	require.NoError(t, err)
+	require.Empty(t, leaks(append(log.all(), given)))
 }
 
 // TestStacks: goroutines are told apart by where they are.

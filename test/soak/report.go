@@ -149,7 +149,16 @@ func toInt(b bool) int {
 	return 0
 }
 
-// commandLine is a soak as it is typed.
+// commandLine is a soak as it is typed, without where its files went.
 func commandLine(args []string) string {
-	return strings.Join(append([]string{"go run ./test/soak"}, args...), " ")
+	line := "go run ./test/soak"
+	for i := 0; i < len(args); i++ {
+		switch name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "="); {
+		case name != "o" && name != "report":
+			line += " " + args[i]
+		case !joined:
+			i++ // its value
+		}
+	}
+	return line
 }

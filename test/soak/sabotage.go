@@ -92,6 +92,9 @@ func (e *engine) sabotageRead(t *target, o *op, d *done) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.data == nil {
+		if o.slba >= hotBlocks {
+			return // it might not be written again for a long time
+		}
 		x.target, x.lba, x.data = t, o.slba, bytes.Clone(d.data[:unit])
 		return
 	}

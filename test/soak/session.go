@@ -46,12 +46,15 @@ type session struct {
 	rng  *rand.Rand
 	// whole judges blocks with their metadata, data those that come without.
 	whole, data *judge
+	// fragile: a command that fails here may take the kernel down, so that none
+	// is sent that has to; see docs/design.md on 6.1.
+	fragile bool
 	// abandoned are writes that may still land.
 	abandoned []*write
 }
 
 func (e *engine) newSession(t *target, path pathID, rng *rand.Rand) *session {
-	s := &session{e: e, t: t, path: path, rng: rng, whole: newJudge(t.model, t.host, t.seed)}
+	s := &session{e: e, t: t, path: path, rng: rng, whole: newJudge(t.model, t.host, t.seed), fragile: path.polls() && !path.block() && !e.pollsAnything}
 	s.data = s.whole
 	if t.separate {
 		s.data = newJudge(t.model, nvme.Layout{LBASize: t.host.LBASize}, t.seed)
@@ -77,9 +80,19 @@ func (s *session) pick(kinds []opKind, most uint32) *op {
 	if s.rng.IntN(4) == 0 {
 		reach = min(reach, hotBlocks)
 	}
-	o.slba = s.rng.Uint64N(reach)
-	o.n = uint32(min(uint64(o.n), s.t.blocks-o.slba))
-	return o
+	for {
+		o.slba = s.rng.Uint64N(reach)
+		n := uint32(min(uint64(o.n), s.t.blocks-o.slba))
+		if s.may(o.slba, n) {
+			o.n = n
+			return o
+		}
+	}
+}
+
+// may tells whether a command on some blocks may be sent.
+func (s *session) may(slba uint64, n uint32) bool {
+	return !s.fragile || !s.t.readErrors.overlaps(slba, n) && !s.t.writeErrors.overlaps(slba, n)
 }
 
 // kinds are the operations of a mix that the target takes.
@@ -88,7 +101,7 @@ func (s *session) kinds(mix ...opKind) (all []opKind) {
 		switch {
 		case (k == opZero || k == opHint) && !s.t.bare:
 			k = opWrite
-		case k == opCompare && s.t.pract(): // the controller strips nothing there
+		case k == opCompare && (s.t.pract() || s.fragile): // the controller strips nothing there; a difference is a failure
 			k = opRead
 		}
 		all = append(all, k)

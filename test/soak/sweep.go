@@ -155,6 +155,9 @@ func (s *session) sweep(ctx context.Context, r reader, n uint32) {
 			o.n = 1 // so that only what cannot be read is not
 		}
 		slba += uint64(o.n)
+		if !s.may(o.slba, o.n) {
+			continue
+		}
 		g := s.e.guard(s.t, s.path, o)
 		d := done{data: data[:j.layout.DataLen(o.n)], meta: meta[:j.layout.MetadataLen(o.n)]}
 		if err := s.prepare(j, o, d.data, d.meta); err != nil {

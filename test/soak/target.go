@@ -49,7 +49,8 @@ type target struct {
 type drive struct {
 	serial string
 	node   string // nvme0
-	// onePoller is held by who polls, where the kernel allows only one.
+	// onePoller is held by who polls, and by who resets, where the kernel allows
+	// only one of them.
 	onePoller sync.Mutex
 	resets    intervals
 }

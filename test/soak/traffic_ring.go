@@ -301,6 +301,9 @@ func (r *ringRun) batches(ctx context.Context, quota int) {
 		var slbas []uint64
 		for _, slot := range slots {
 			o := &op{kind: opRead, n: n, slba: r.rng.Uint64N(r.t.blocks - uint64(n) + 1)}
+			for !r.may(o.slba, n) {
+				o.slba = r.rng.Uint64N(r.t.blocks - uint64(n) + 1)
+			}
 			if err := r.prepare(j, o, r.q.Buffer(slot)[:j.layout.DataLen(n)], r.metadata(slot, n)); err != nil {
 				r.e.odd(r.t, r.path, "prepare read", err)
 			}
