@@ -100,7 +100,10 @@ func depthBeyondQueues(t *testing.T, g *Guest) (o Outcome) {
 		require.EqualValues(t, 20000, got.Issued)
 		o = o.Add(got)
 	}
-	o.Note = "what the kernel cannot hand on to a worker of its own, because signals kept it from starting one, it cancels before it is sent"
+	o.Note = "every command succeeded"
+	if o.Cancelled > 0 { // not always: signals can keep the kernel from starting a worker for them
+		o.Note = "io_uring cancelled some before they were sent"
+	}
 	return o
 }
 

@@ -352,7 +352,7 @@ func driverTimeout(t *testing.T, g *Guest) (o Outcome) {
 	requireReset(t, drive)
 	awaitLive(t, drive)
 	require.Zero(t, g.Tool(t, "io", "read", drive.Generic, "-o", "binary").Exit)
-	o.Note = "the same Device goes on; QEMU's drive finishes what it has before it is reset"
+	o.Note = "the same Device goes on"
 	return o
 }
 

@@ -260,7 +260,7 @@ var modes = []mode{{"interrupts", false}, {"polled", true}}
 // crash or hang Linux 6.1 (seen on 6.1.176; docs/design.md).
 func (g *Guest) failing() (ways []mode, paths []string, without string) {
 	if strings.HasPrefix(g.Kernel, "6.1.") {
-		return modes[:1], []string{"passthru"}, "not polled, which crashes this kernel"
+		return modes[:1], []string{"passthru"}, "not polled, which can crash this kernel"
 	}
 	return modes, []string{"passthru", "passthru-poll"}, ""
 }

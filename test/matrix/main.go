@@ -177,7 +177,7 @@ func sameEverywhere(kernel string) string {
 }
 
 func runShape(ctx context.Context, kernel string, s shape, bin labrun.Binaries, run string, verbose bool) (results, error) {
-	limit := 15 * time.Minute
+	limit := 30 * time.Minute
 	if os.Getenv(envLong) != "" {
 		limit = 4 * time.Hour
 	}

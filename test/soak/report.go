@@ -151,14 +151,14 @@ func toInt(b bool) int {
 
 // commandLine is a soak as it is typed, without where its files went.
 func commandLine(args []string) string {
-	line := "go run ./test/soak"
+	line := []string{"go run ./test/soak"}
 	for i := 0; i < len(args); i++ {
 		switch name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "="); {
 		case name != "o" && name != "report":
-			line += " " + args[i]
+			line = append(line, args[i])
 		case !joined:
 			i++ // its value
 		}
 	}
-	return line
+	return strings.Join(line, " ")
 }

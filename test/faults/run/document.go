@@ -30,7 +30,8 @@ cases are in [test/faults](../test/faults).
 
 Each case runs in a process of its own and ends within its bound, or is killed and fails. Of each, the harness checks that
 
-- issued = ok + failed + cancelled: every command that was sent has one outcome, and none has two;
+- issued = ok + failed + cancelled: every command that was sent has one outcome, and none has two (commands that the library gave up, because nothing came back
+  within its stall limit, are counted apart);
 - the exit code of nvmepass is the one that is promised, where the tool takes part;
 - nothing is left behind: no process, no descriptor, no ring, no locked or pinned memory, no goroutine. Where commands never come back, memory stays
   mapped on purpose (marked *stays mapped*), and the case ends with its process.
