@@ -373,11 +373,7 @@ func (q *Queue) ReadTurns(slbas []uint64, nlb uint32, l *uringcmd.Loop) (used in
 // SLBA is missing, which is one of the namespace. It sees to it for free slots;
 // those in flight can come back during the turns.
 func (q *Queue) allReads(slbas []uint64, nlb uint32, free []int) bool {
-	most := uint64(0)
-	for _, slba := range slbas {
-		most = max(most, slba)
-	}
-	if q.late || most > q.blocks-uint64(nlb) {
+	if q.late || highest(slbas) > q.blocks-uint64(nlb) {
 		return false
 	}
 	kind := kindOf(nvme.OpRead, nlb)
@@ -392,6 +388,19 @@ func (q *Queue) allReads(slbas []uint64, nlb uint32, free []int) bool {
 	return q.alike.kind == kind && q.alike.slots == len(q.built)
 }
 
+// highest is the highest SLBA, looked for in four lanes that do not wait for one
+// another.
+func highest(slbas []uint64) uint64 {
+	var a, b, c, d uint64
+	for ; len(slbas) >= 4; slbas = slbas[4:] {
+		a, b, c, d = max(a, slbas[0]), max(b, slbas[1]), max(c, slbas[2]), max(d, slbas[3])
+	}
+	for _, slba := range slbas {
+		a = max(a, slba)
+	}
+	return max(a, b, c, d)
+}
+
 // commandAt is where an entry holds its command.
 const commandAt = 48
 
@@ -404,13 +413,10 @@ func (q *Queue) readyToRead(slots []int, slbas []uint64, nlb uint32) bool {
 	if len(slots) != len(slbas) || q.late {
 		return false
 	}
-	kind, most := kindOf(nvme.OpRead, nlb), uint64(0)
-	for _, slba := range slbas {
-		most = max(most, slba)
-	}
-	if most > q.blocks-uint64(nlb) {
+	if highest(slbas) > q.blocks-uint64(nlb) {
 		return false
 	}
+	kind := kindOf(nvme.OpRead, nlb)
 	if q.alike.kind == kind && q.alike.slots == len(q.built) {
 		return true // whichever slots these are
 	}

@@ -74,8 +74,8 @@ func TestCompareCommand(t *testing.T) {
 func TestB04CommandWithoutPollQueues(t *testing.T) {
 	d := device(t, want{poll: -1, ms: 0})
 	for _, args := range [][]string{{}, {"--paths", "block-poll"}, {"--paths", "passthru-poll"}} {
-		fastest := time.Hour // of three, since the machine may be busy
-		for range 3 {
+		fastest := time.Hour // of at most ten, since the machine may be busy
+		for try := 0; try < 10 && fastest >= time.Second; try++ {
 			began := time.Now()
 			code, out, errs := nvmepass(t, append([]string{"compare", d.Path()}, args...)...)
 			fastest = min(fastest, time.Since(began))

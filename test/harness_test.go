@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,6 +35,9 @@ type want struct {
 	serial   string // prefix that the lab gave it, "" for a drive with nothing special
 	write    bool
 }
+
+// patience is how long something may take that is done at once on an idle machine.
+const patience = 30 * time.Second
 
 // special are serial number prefixes of lab drives that would spoil other tests.
 var special = []string{"slow", "bad", "null"}

@@ -233,7 +233,8 @@ func TestRunCommandSignals(t *testing.T) {
 		require.Positive(t, res.Total.OK)
 		requireSound(t, res)
 	}
-	// On a drive that takes its time to drain, a second signal does not wait.
+	// On a drive that takes its time to drain, a second signal ends the process
+	// instead of waiting. How long the kernel then takes over it is the kernel's.
 	slow := device(t, want{serial: "slow", ms: 0})
 	cmd := exec.Command(bin, "run", slow.Path(), "--runtime", "100", "--qd", "4096", "--batch", "4096", "--progress", "none")
 	require.NoError(t, cmd.Start())
@@ -241,11 +242,11 @@ func TestRunCommandSignals(t *testing.T) {
 	time.Sleep(200 * time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	time.Sleep(300 * time.Millisecond)
-	began := time.Now()
 	_ = cmd.Process.Signal(syscall.SIGINT)
 	_ = cmd.Wait()
-	require.False(t, cmd.ProcessState.Success())
-	require.Less(t, time.Since(began), 5*time.Second)
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	require.True(t, ok && status.Signaled(), "ended by itself with %d", cmd.ProcessState.ExitCode())
+	require.Equal(t, syscall.SIGINT, status.Signal())
 }
 
 // awaitQueue waits until a process has a drive open twice: for itself and for a

@@ -157,7 +157,7 @@ func (b *bench) partition(d *passthru.Device) {
 // reread has the kernel look for partitions, of which there is one or none.
 func (b *bench) reread(d *passthru.Device, partition bool) {
 	require.NoError(b.t, sys.RereadPartitions(d.BlockPath()))
-	require.Eventually(b.t, func() bool { _, err := os.Stat(d.BlockPath() + "p1"); return (err == nil) == partition }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(b.t, func() bool { _, err := os.Stat(d.BlockPath() + "p1"); return (err == nil) == partition }, patience, 10*time.Millisecond)
 }
 
 func (b *bench) mount(s *cli.Script, args []string) {

@@ -23,7 +23,11 @@ import (
 //
 // If the kernel is short of resources while completions are ready, Submit
 // returns without having submitted all: reap, and the next Submit goes on.
-func (r *Ring) Submit(wait int) error {
+func (r *Ring) Submit(wait int) error { return r.submit(wait, true) }
+
+// submit is Submit. Where completions appear only inside a call that asks for
+// them, one that waits for none asks only if look says so.
+func (r *Ring) submit(wait int, look bool) error {
 	if r.owner == 0 || r.closed {
 		return r.unusable("submit")
 	}
@@ -33,7 +37,7 @@ func (r *Ring) Submit(wait int) error {
 	if r.checkThread && sys.ThreadID() != r.owner {
 		return r.wrongThread("submit", nil)
 	}
-	return r.enter(uint32(max(0, min(wait, r.inFlight))))
+	return r.enter(uint32(max(0, min(wait, r.inFlight))), look)
 }
 
 // unsubmitted counts published entries that the kernel has not consumed.
@@ -47,15 +51,16 @@ func (r *Ring) unsubmitted() uint32 {
 // enter is the only caller of io_uring_enter. After each return both queues
 // are read again: a short submit, a short wait or an interruption only means
 // another turn. The clock is read only when a turn brought nothing.
-func (r *Ring) enter(want uint32) error {
+func (r *Ring) enter(want uint32, look bool) error {
 	if !r.rewind {
 		*r.sqTail = r.tail // the kernel reads it on this thread, inside enter
 	}
 	if r.quick {
-		if done, err := r.enterOnce(want); done || err != nil {
+		if done, err := r.enterOnce(want, look); done || err != nil {
 			return err
 		}
 	}
+	look = look && r.alwaysGetEvents
 	iopoll := r.flags&IOPoll != 0
 	var idle stall.Clock // of the time without progress
 	lastTail := atomic.LoadUint32(r.cqTail)
@@ -64,7 +69,7 @@ func (r *Ring) enter(want uint32) error {
 		tail := atomic.LoadUint32(r.cqTail)
 		ready := tail - r.head
 		waiting := ready < want && (!iopoll || ready == 0)
-		if todo == 0 && !waiting && (turn > 0 || ready > 0 || !r.alwaysGetEvents) {
+		if todo == 0 && !waiting && (turn > 0 || ready > 0 || !look) {
 			if turn == 0 && sys.ThreadID() != r.owner { // no call that would notice
 				return r.wrongThread("submit", nil)
 			}
@@ -76,7 +81,7 @@ func (r *Ring) enter(want uint32) error {
 		} else if iopoll && todo > 0 {
 			// Only submit: polling now would reap before the queue is as
 			// full as the caller wants it.
-		} else if r.alwaysGetEvents || atomic.LoadUint32(r.sqFlags)&uapi.SQCQOverflow != 0 {
+		} else if look || atomic.LoadUint32(r.sqFlags)&uapi.SQCQOverflow != 0 {
 			flags = uapi.EnterGetEvents
 		}
 		if r.ringIndex >= 0 {

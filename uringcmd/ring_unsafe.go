@@ -131,7 +131,18 @@ func (r *Ring) placeAll(slots []int) int {
 	if r.sqArray == nil {
 		return r.copyAll(slots)
 	}
-	n := place(r.gen, r.sqes, r.sqeSize, r.sqArray, r.sqMask, r.tail, slots)
+	gen, sqes, size, array, mask, tail := r.gen, r.sqes, r.sqeSize, r.sqArray, r.sqMask, r.tail
+	n := len(slots)
+	for i, slot := range slots {
+		if uint(slot) >= uint(len(gen)) || gen[slot]&1 != 0 {
+			n = i
+			break
+		}
+		g := gen[slot] + 1
+		gen[slot] = g
+		*(*uint64)(unsafe.Add(sqes, uintptr(slot)*size+userDataAt)) = uint64(g)<<32 | uint64(slot)
+		*(*uint32)(unsafe.Add(array, uintptr((tail+uint32(i))&mask)*4)) = uint32(slot)
+	}
 	r.tail += uint32(n)
 	r.inFlight += n
 	return n

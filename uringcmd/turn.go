@@ -18,10 +18,10 @@ func (r *Ring) canBeQuick() bool {
 	return r.ownTask && r.sqArray != nil && r.ringIndex >= 0 && (r.cfg.HoldP || r.flags&IOPoll != 0)
 }
 
-// enterFlags are those of a quick call: a polled ring that does not wait only
-// submits; see enter.
-func (r *Ring) enterFlags(want uint32) uint32 {
-	if want == 0 && r.flags&IOPoll != 0 {
+// enterFlags are those of a quick call, which looks for completions or not. A
+// polled ring that does not wait only submits; see enter.
+func (r *Ring) enterFlags(want uint32, look bool) uint32 {
+	if want == 0 && (!look || r.flags&IOPoll != 0) {
 		return uapi.EnterRegisteredRing
 	}
 	return uapi.EnterGetEvents | uapi.EnterRegisteredRing
@@ -39,7 +39,7 @@ func (r *Ring) callStandIn(todo, minComplete, flags uint32) (uintptr, syscall.Er
 // because at a depth of one it is most of what a command costs beside the
 // kernel. If it returns false and no error, enter goes on from whatever state
 // that left.
-func (r *Ring) enterOnce(want uint32) (bool, error) {
+func (r *Ring) enterOnce(want uint32, look bool) (bool, error) {
 	todo := r.tail - atomic.LoadUint32(r.sqHead)
 	if todo == 0 {
 		return false, nil // on another thread, only enter would notice
@@ -51,7 +51,7 @@ func (r *Ring) enterOnce(want uint32) (bool, error) {
 	}
 	var n uintptr
 	var errno syscall.Errno
-	if flags := r.enterFlags(want); r.linux {
+	if flags := r.enterFlags(want, look); r.linux {
 		n, errno = sys.IOURingEnter(r.enterFD, todo, minComplete, flags)
 	} else {
 		n, errno = r.callStandIn(todo, minComplete, flags)
@@ -84,8 +84,10 @@ type Loop struct {
 	// Batch is the most commands of a turn, at least 1.
 	Batch int
 	// A turn that leaves no slot free waits for Wait completions (cut to the
-	// number in flight) and then takes at most TakeFull of them; any other turn
-	// does not wait, and takes at most Take of those that are there.
+	// number in flight) and then takes at most TakeFull of them. Any other turn
+	// only submits, as t/io_uring has it, and takes at most Take of those that
+	// are there: a ring with IOPoll or DeferTaskrun shows only those of commands
+	// that ended while they were submitted.
 	Wait, TakeFull, Take int
 	// OK is the Completion.Res of a command that succeeded.
 	OK int32
@@ -155,7 +157,7 @@ func (r *Ring) TurnBy(words int, l *Loop, publish func(slots []int) error) (used
 	}
 	l.Turns++
 	l.InFlight += uint64(r.inFlight)
-	return used, r.submitAndTake(wait, limit, l)
+	return used, r.submitAndTake(wait, limit, left == 0, l)
 }
 
 // slowTurn is one turn of Turns in its parts, for any ring in any state.
@@ -173,8 +175,8 @@ func (r *Ring) slowTurn(words []uint64, wordAt int, l *Loop) (int, error) {
 	})
 }
 
-func (r *Ring) submitAndTake(wait, limit int, l *Loop) error {
-	if err := r.Submit(wait); err != nil {
+func (r *Ring) submitAndTake(wait, limit int, full bool, l *Loop) error {
+	if err := r.submit(wait, full); err != nil {
 		return err
 	}
 	r.take(limit, l)

@@ -43,132 +43,194 @@ func (r *Ring) Turns(words []uint64, wordAt int, l *Loop) (used int, err error) 
 // nearly all do, and ends with the first that needs more. The ring's counters
 // stand still meanwhile, which nobody sees (canBeQuick), and follow at the end:
 // what a turn at a depth of one does is paid by every command.
-func (r *Ring) quickTurns(words []uint64, wordAt int, l *Loop) (used int, err error) {
+func (r *Ring) quickTurns(words []uint64, wordAt int, l *Loop) (int, error) {
 	if r.tail != atomic.LoadUint32(r.sqHead) {
 		return 0, nil // entries from before are still to be submitted
 	}
-	stop, while := l.Stop, l.While
-	if stop == nil {
-		stop, while = &neverStops, 0
+	have := len(l.Free)
+	l.Free = slices.Grow(l.Free, r.inFlight)[:have+r.inFlight] // each slot is free or in flight
+	var c course
+	c.ring, c.loop, c.stop, c.while = r, l, l.Stop, l.While
+	c.sqTail, c.cqHead, c.cqTail = r.sqTail, r.cqHead, r.cqTail
+	c.sqes, c.array, c.cqes, c.sqeSize, c.cqeSize = r.sqes, r.sqArray, r.cqes, r.sqeSize, r.cqeSize
+	c.gen, c.known, c.sqMask = unsafe.Pointer(unsafe.SliceData(r.gen)), uint(len(r.gen)), r.sqMask
+	c.cqeMask = uintptr(r.cqMask)*c.cqeSize | (c.cqeSize - 1)
+	c.cqe = uintptr(r.head) * c.cqeSize & c.cqeMask
+	c.words, c.most, c.wordAt = unsafe.Pointer(unsafe.SliceData(words)), len(words), uintptr(wordAt)
+	c.slots, c.free, c.all = unsafe.Pointer(unsafe.SliceData(l.Free)), have, len(l.Free)
+	c.batch, c.take, c.takeFull, c.ok = l.Batch, l.Take, l.TakeFull, l.OK
+	c.tail, c.head, c.linux, c.enterFD, c.polled = r.tail, r.head, r.linux, r.enterFD, r.flags&IOPoll != 0
+	c.wait = uint32(min(l.Wait, c.all))
+	c.flags = r.enterFlags(c.wait, true)
+	if c.stop == nil {
+		c.stop, c.while = &neverStops, 0
 	}
-	slots, have := slices.Grow(l.Free, r.inFlight), len(l.Free) // each slot is free or in flight
-	slots = slots[:cap(slots)]
-	var taken, unsent int
-	var turns, sum uint64
-	var done uintptr
-	var errno syscall.Errno
-	refused, wait, limit := false, 0, 0 // of the last turn; then limit is what it has left to take
-	there, polled := atomic.LoadUint32(r.cqTail), r.flags&IOPoll != 0
-	at := unsafe.Pointer(unsafe.SliceData(words))
-	for stop.Load() == while {
-		left := max(0, have-l.Batch)
-		n := have - left
-		if n == 0 || n > len(words)-used {
-			break
-		}
-		tail := r.tail + uint32(used)
-		if placed := r.placeTop(tail, slots[left:have], unsafe.Add(at, used*8), wordAt); placed < n {
-			err = r.cannotPublish(slots[left+placed])
-			used, unsent = used+placed, placed
-			have = left + copy(slots[left:], slots[left+placed:have])
-			break
-		}
-		have, used = left, used+n
-		*r.sqTail = tail + uint32(n) // the kernel reads it on this thread, inside enter
-		inFlight := r.inFlight + used - taken
-		turns++
-		sum += uint64(inFlight)
-		wait, limit = 0, l.Take
-		if left == 0 {
-			wait, limit = min(l.Wait, inFlight), l.TakeFull
-		}
-		head, minComplete := r.head+uint32(taken), uint32(wait)
-		if ready := int(there - head); ready >= wait || polled && ready > 0 {
-			minComplete = 0
-		}
-		if flags := r.enterFlags(uint32(wait)); r.linux {
-			done, errno = sys.IOURingEnter(r.enterFD, uint32(n), minComplete, flags)
-		} else {
-			done, errno = r.callStandIn(uint32(n), minComplete, flags)
-		}
-		there = atomic.LoadUint32(r.cqTail)
-		ready := int(there - head)
-		if refused = errno != 0 || int(done) != n || ready < wait && (!polled || ready == 0); refused {
-			unsent = n // entered counts what was sent
-			break
-		}
-		limit = min(ready, limit, len(slots)-left)
-		good := r.takeGood(slots[left:left+limit], l.OK, head)
-		have, taken = left+good, taken+good
-		*r.cqHead = head + uint32(good)
-		if limit -= good; limit != 0 {
-			break
-		}
-	}
-	r.tail, r.head, r.inFlight, l.Free = r.tail+uint32(used), r.head+uint32(taken), r.inFlight+used-taken, slots[:have]
-	l.Turns, l.InFlight, l.Succeeded = l.Turns+turns, l.InFlight+sum, l.Succeeded+uint64(taken)
-	r.stats.Submitted, r.stats.Reaped = r.stats.Submitted+uint64(used-unsent), r.stats.Reaped+uint64(taken)
-	if refused {
-		r.stats.Enters += turns - 1
-		if err = r.entered(int(done), errno); err == nil {
-			err = r.submitAndTake(wait, limit, l)
-		}
-		return used, err
-	}
-	r.stats.Enters += turns
-	r.take(limit, l)
-	return used, err
-}
-
-// placeTop publishes slots, each with its word, up to the first that is busy or
-// not there, and returns how many. The index array gets them from tail on.
-func (r *Ring) placeTop(tail uint32, slots []int, words unsafe.Pointer, wordAt int) int {
 	if wordAt < 0 {
-		return place(r.gen, r.sqes, r.sqeSize, r.sqArray, r.sqMask, tail, slots)
+		c.wordAt = none
 	}
-	gen, sqes, size, array, mask := r.gen, r.sqes, r.sqeSize, r.sqArray, r.sqMask
-	for i, slot := range slots {
-		if uint(slot) >= uint(len(gen)) || gen[slot]&1 != 0 {
-			return i
-		}
-		g := gen[slot] + 1
-		gen[slot] = g
-		entry := unsafe.Add(sqes, uintptr(slot)*size)
-		*(*uint64)(unsafe.Add(entry, wordAt)) = *(*uint64)(unsafe.Add(words, i*8))
-		*(*uint64)(unsafe.Add(entry, userDataAt)) = uint64(g)<<32 | uint64(slot) // last: it is not the caller's
-		*(*uint32)(unsafe.Add(array, uintptr((tail+uint32(i))&mask)*4)) = uint32(slot)
-	}
-	return len(slots)
+	err := c.run()
+	return c.used, err
 }
 
-// place publishes slots up to the first that is busy or not there, and returns
-// how many. The index array gets them from tail on.
-func place(gen []uint32, sqes unsafe.Pointer, size uintptr, array unsafe.Pointer, mask, tail uint32, slots []int) int {
-	for i, slot := range slots {
-		if uint(slot) >= uint(len(gen)) || gen[slot]&1 != 0 {
-			return i
-		}
-		g := gen[slot] + 1
-		gen[slot] = g
-		*(*uint64)(unsafe.Add(sqes, uintptr(slot)*size+userDataAt)) = uint64(g)<<32 | uint64(slot)
-		*(*uint32)(unsafe.Add(array, uintptr((tail+uint32(i))&mask)*4)) = uint32(slot)
-	}
-	return len(slots)
+// none is the place of a word that commands do not have.
+const none = ^uintptr(0)
+
+// course is where quickTurns has come, and what it needs to go on. It lies in
+// memory as one piece, because all of it has to be there before the system call
+// and is loaded after it anyway.
+type course struct {
+	ring                   *Ring
+	loop                   *Loop
+	stop                   *atomic.Uint32
+	sqTail, cqHead, cqTail *uint32
+	sqes, array, cqes, gen unsafe.Pointer
+	known                  uint // slots that gen has
+	sqeSize, cqeSize       uintptr
+	cqe, cqeMask           uintptr        // place of head's entry
+	words                  unsafe.Pointer // most, of which some are used
+	most, used             int
+	wordAt                 uintptr
+	slots                  unsafe.Pointer // all, of which the first are free and the others in flight
+	free, all              int
+	batch, take, takeFull  int
+	turns, sum             int
+	tail, head             uint32 // as in Ring
+	sqMask, enterFD        uint32
+	wait, flags            uint32 // of a turn that leaves no slot free
+	while                  uint32
+	ok                     int32
+	linux, polled          bool
 }
 
-// takeGood puts the slots of completions that are ok, from head on, into room
-// until it is full, and returns how many. It ends before the first that is not,
-// or belongs to no command in flight.
-func (r *Ring) takeGood(room []int, ok int32, head uint32) int {
-	gen, cqes, size, mask := r.gen, r.cqes, r.cqeSize, r.cqMask
-	for i := range room {
-		c := (*uapi.CQE)(unsafe.Add(cqes, uintptr((head+uint32(i))&mask)*size))
-		slot, g := uint32(c.UserData), uint32(c.UserData>>32)
-		if uint(slot) >= uint(len(gen)) || gen[slot] != g || g&1 == 0 || c.Res != ok {
-			return i
+func (c *course) run() error {
+	for c.stop.Load() == c.while {
+		n := min(c.free, c.batch)
+		if n == 0 || n > c.most-c.used {
+			break
 		}
-		gen[slot] = g + 1
-		room[i] = int(slot)
+		c.free -= n
+		top := unsafe.Add(c.slots, c.free*8)
+		gen, word, tail := c.gen, unsafe.Add(c.words, c.used*8), c.tail
+		for i := range n {
+			slot := *(*uint)(unsafe.Add(top, i*8))
+			if slot >= c.known {
+				return c.busy(i, n)
+			}
+			at := (*uint32)(unsafe.Add(gen, slot*4))
+			g := *at
+			if g&1 != 0 {
+				return c.busy(i, n)
+			}
+			g++
+			*at = g
+			entry := unsafe.Add(c.sqes, uintptr(slot)*c.sqeSize)
+			if c.wordAt != none {
+				*(*uint64)(unsafe.Add(entry, c.wordAt)) = *(*uint64)(unsafe.Add(word, i*8))
+			}
+			*(*uint64)(unsafe.Add(entry, userDataAt)) = uint64(g)<<32 | uint64(slot) // last: it is not the caller's
+			*(*uint32)(unsafe.Add(c.array, uintptr(tail&c.sqMask)*4)) = uint32(slot)
+			tail++
+		}
+		c.used += n
+		c.tail = tail
+		*c.sqTail = tail // the kernel reads it on this thread, inside enter
+		c.turns++
+		c.sum += c.all - c.free
+		var minComplete, flags uint32 = 0, uapi.EnterRegisteredRing
+		if c.free == 0 {
+			flags = c.flags
+			if there := atomic.LoadUint32(c.cqTail) - c.head; there == 0 || there < c.wait && !c.polled {
+				minComplete = c.wait
+			}
+		}
+		var done uintptr
+		var errno syscall.Errno
+		if c.linux {
+			done, errno = sys.IOURingEnter(c.enterFD, uint32(n), minComplete, flags)
+		} else {
+			done, errno = c.ring.callStandIn(uint32(n), minComplete, flags)
+		}
+		ready, limit := atomic.LoadUint32(c.cqTail)-c.head, c.take
+		if c.free == 0 {
+			limit = c.takeFull
+		}
+		if errno != 0 || int(done) != n || ready < minComplete && (!c.polled || ready == 0) {
+			return c.refused(n, limit, done, errno)
+		}
+		limit = min(int(ready), limit, c.all-c.free)
+		room, e, good := unsafe.Add(c.slots, c.free*8), c.cqe, 0
+		for gen = c.gen; good < limit; good++ {
+			cqe := (*uapi.CQE)(unsafe.Add(c.cqes, e))
+			data := cqe.UserData
+			slot, g := uint32(data), uint32(data>>32)
+			if uint(slot) >= c.known || g&1 == 0 || cqe.Res != c.ok {
+				break
+			}
+			at := (*uint32)(unsafe.Add(gen, uintptr(slot)*4))
+			if *at != g {
+				break
+			}
+			*at = g + 1
+			*(*uint)(unsafe.Add(room, good*8)) = uint(slot)
+			e = (e + c.cqeSize) & c.cqeMask
+		}
+		c.cqe = e
+		c.free += good
+		c.head += uint32(good)
+		*c.cqHead = c.head
+		if good != limit {
+			return c.rest(limit - good)
+		}
 	}
-	return len(room)
+	c.settle()
+	return nil
+}
+
+// busy ends a turn at the i-th of its n slots, which is none that can be
+// published.
+func (c *course) busy(i, n int) error {
+	top := unsafe.Slice((*int)(unsafe.Add(c.slots, c.free*8)), n)
+	bad := top[i]
+	c.free += copy(top, top[i:])
+	c.used += i
+	c.tail += uint32(i)
+	c.settle()
+	c.ring.stats.Submitted -= uint64(i)
+	return c.ring.cannotPublish(bad)
+}
+
+// refused goes on in parts with a turn whose call did not do all of it.
+func (c *course) refused(n, limit int, done uintptr, errno syscall.Errno) error {
+	c.settle()
+	c.ring.stats.Submitted -= uint64(n) // entered counts what was sent
+	c.ring.stats.Enters--
+	if err := c.ring.entered(int(done), errno); err != nil {
+		return err
+	}
+	wait := 0
+	if c.free == 0 {
+		wait = int(c.wait)
+	}
+	return c.ring.submitAndTake(wait, limit, c.free == 0, c.loop)
+}
+
+// rest takes what else a turn has to take.
+func (c *course) rest(limit int) error {
+	c.settle()
+	c.ring.take(limit, c.loop)
+	return nil
+}
+
+// settle brings the ring and the loop to where turns have come without them.
+func (c *course) settle() {
+	r, l := c.ring, c.loop
+	used, taken := c.tail-r.tail, c.head-r.head
+	r.tail, r.head, r.inFlight = c.tail, c.head, r.inFlight+int(used)-int(taken)
+	r.stats.Enters += uint64(c.turns)
+	r.stats.Submitted += uint64(used)
+	r.stats.Reaped += uint64(taken)
+	l.Free = l.Free[:c.free]
+	l.Turns += uint64(c.turns)
+	l.InFlight += uint64(c.sum)
+	l.Succeeded += uint64(taken)
 }

@@ -40,23 +40,32 @@ func newAddresses(cfg *Config, seed uint64) (*addresses, error) {
 // multiply-high: no division.
 func (a *addresses) fill(dst []uint64) {
 	switch {
-	case !a.random:
+	case a.count == 1:
 		for i := range dst {
-			dst[i] = a.first + a.next*a.nlb
-			if a.next++; a.next == a.count {
-				a.next = 0
+			dst[i] = a.first
+		}
+	case !a.random:
+		next := a.next // in a register
+		for i := range dst {
+			dst[i] = a.first + next*a.nlb
+			if next++; next == a.count {
+				next = 0
 			}
 		}
+		a.next = next
 	case a.skewed != nil:
 		for i := range dst {
 			dst[i] = a.first + a.skewed.draw(&a.gen)*a.nlb
 		}
 	default:
-		first, count, nlb, gen := a.first, a.count, a.nlb, a.gen // in registers
+		state := a.gen.state
 		for i := range dst {
-			n, _ := bits.Mul64(gen.next(), count)
-			dst[i] = first + n*nlb
+			var gen random
+			gen.state = state
+			n, _ := bits.Mul64(gen.next(), a.count)
+			state = gen.state
+			dst[i] = a.first + n*a.nlb
 		}
-		a.gen = gen
+		a.gen.state = state
 	}
 }

@@ -9,7 +9,7 @@ type readTurner interface {
 
 // aheadMost is how many addresses turnReads has ready at least: enough turns for
 // what is done between the calls to cost them nothing.
-const aheadMost = 256
+const aheadMost = 1024
 
 // reader is the queue as a readTurner if the run is nothing but reads that are
 // counted, for which turnReads serves; else nil.

@@ -48,7 +48,8 @@ func newTurnQueue(t *testing.T, depth int, k *ringtest.Kernel, holdP bool) turnQ
 }
 
 // TestReadTurnsAreTurns: going round by itself, a run of reads makes the calls that
-// it makes otherwise, with the same commands in them, and counts the same.
+// it makes otherwise, with the same commands in them, and counts the same. Only it
+// does not look for completions in calls that do not wait for any.
 func TestReadTurnsAreTurns(t *testing.T) {
 	const calls = 200
 	for _, c := range []struct {
@@ -95,7 +96,7 @@ func TestReadTurnsAreTurns(t *testing.T) {
 				}
 				wantKernel, want := run(false)
 				gotKernel, got := run(true)
-				require.Equal(t, wantKernel.Enters, gotKernel.Enters)
+				require.Equal(t, thoughNotLooking(wantKernel.Enters), thoughNotLooking(gotKernel.Enters))
 				require.Len(t, gotKernel.Consumed, len(wantKernel.Consumed))
 				for i, e := range wantKernel.Consumed {
 					require.Equal(t, binary.NativeEndian.Uint64(e.Image[88:]), binary.NativeEndian.Uint64(gotKernel.Consumed[i].Image[88:]), "SLBA of entry %d", i)
@@ -107,6 +108,16 @@ func TestReadTurnsAreTurns(t *testing.T) {
 			})
 		}
 	}
+}
+
+func thoughNotLooking(calls []ringtest.Enter) []ringtest.Enter {
+	calls = slices.Clone(calls)
+	for i, c := range calls {
+		if c.MinComplete == 0 {
+			calls[i].Flags &^= uapi.EnterGetEvents
+		}
+	}
+	return calls
 }
 
 // TestReadTurnAccounting: over a kernel that misbehaves, and however the run

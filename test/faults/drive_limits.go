@@ -182,7 +182,7 @@ func appendBeyondLimit(t *testing.T, g *Guest) (o Outcome) {
 			require.ErrorContains(t, err, "8192")
 		}
 	})
-	o = o.Add(runRecord(t, g, "run", drive.Generic, "--rw", "append", "--allow-write", "--bs", "8k", "--number-ios", "64"))
+	o = o.Add(runRecord(t, g, "run", drive.Generic, "--rw", "append", "--allow-write", "--bs", "8k", "--qd", "8", "--number-ios", "64"))
 	require.Equal(t, o.Issued, o.OK)
 	run := g.Tool(t, "run", drive.Generic, "--rw", "append", "--allow-write", "--bs", "16k", "--number-ios", "64")
 	require.Contains(t, run.Stderr, "8192")

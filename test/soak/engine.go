@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nvmepass/nvmepass/internal/lab"
@@ -41,9 +40,7 @@ type engine struct {
 	orphans       orphans
 	kernel        string
 
-	// Of a run that is spoiled on purpose.
-	sabotaged atomic.Bool
-	older     older
+	older older // of a run that is spoiled on purpose
 }
 
 // roundTime is how long traffic runs between two quiet moments.

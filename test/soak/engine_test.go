@@ -341,3 +341,29 @@ func TestListener(t *testing.T) {
 	l.watch(ctx, time.Hour, end)
 	(&listener{to: &out}).watchHang(ctx, end)
 }
+
+// TestSabotagedReads are stale, and found to be.
+func TestSabotagedReads(t *testing.T) {
+	e, target, out := newTestEngine(t)
+	e.o.sabotage = "stale"
+	s := e.newSession(target, byQueue, rand.New(rand.NewPCG(1, 1)))
+	write := func() []byte {
+		data := make([]byte, 2*512)
+		o := &op{kind: opWrite, slba: 4, n: 2}
+		require.NoError(t, s.prepare(s.whole, o, data, nil))
+		s.finish(s.whole, o, done{})
+		return data
+	}
+	read := func(data []byte) {
+		found := make([]byte, len(data))
+		o := &op{kind: opRead, slba: 4, n: 2}
+		require.NoError(t, s.prepare(s.whole, o, found, nil))
+		copy(found, data)
+		s.finish(s.whole, o, done{data: found})
+	}
+	read(write())
+	require.Empty(t, out.String())
+	read(write())
+	require.Contains(t, out.String(), "LBA 4 (0x4) on test")
+	require.Contains(t, out.String(), "lost write")
+}

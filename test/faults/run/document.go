@@ -14,6 +14,7 @@ type column struct {
 	kernel  string
 	qemu    string
 	results map[string]faults.Result
+	lost    []string // cases whose guest ended before they did
 }
 
 // document is docs/reliability.md.

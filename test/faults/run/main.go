@@ -93,10 +93,15 @@ func run(ctx context.Context, o options) error {
 	if ctx.Err() != nil {
 		return errors.Join(append(problems, ctx.Err())...)
 	}
-	if whole {
-		problems = append(problems, doc.ranNowhere(), os.WriteFile(o.doc, []byte(doc.String()), 0o644))
+	if !whole {
+		return errors.Join(problems...)
 	}
-	return errors.Join(problems...)
+	for _, col := range columns {
+		if len(col.lost) > 0 {
+			return errors.Join(append(problems, fmt.Errorf("kernel %s: %s ended with the guest: %s stays as it was; run again", col.kernel, strings.Join(col.lost, ", "), o.doc))...)
+		}
+	}
+	return errors.Join(append(problems, doc.ranNowhere(), os.WriteFile(o.doc, []byte(doc.String()), 0o644))...)
 }
 
 // runKernel runs the wanted cases on one kernel, shape after shape.
@@ -118,6 +123,7 @@ func runKernel(ctx context.Context, kernel lab.Kernel, wanted *regexp.Regexp, bi
 			r, ok := got[c.Name]
 			if !ok {
 				r = faults.Result{Name: c.Name, Result: faults.Fail, Exit: faults.LibraryOnly, Reason: "lost: its guest ended before it did"}
+				col.lost = append(col.lost, c.Name)
 			}
 			col.results[c.Name] = r
 			fmt.Printf("%-4s %s, kernel %s, %.1f s%s\n", r.Result, c.Name, kernel.Version, r.Seconds, indent(r.Reason))
