@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -26,7 +27,7 @@ const adminExamples = `  nvmepass admin identify /dev/nvme0                     
   nvmepass admin set-feature /dev/nvme0 --feature-id write-cache --value 1 --allow-admin-effects
   nvmepass admin raw --dry-run --opcode 0x80 --namespace-id 1 --cdw10 0x200     a format, not sent`
 
-func newAdmin(stdout, stderr *os.File) *cobra.Command {
+func newAdmin(stdout io.Writer, stderr *os.File) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "admin SUBCOMMAND",
 		Short: "Send one admin command: identify, get-log, get-feature, raw",

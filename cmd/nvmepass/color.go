@@ -39,7 +39,7 @@ func (f *colorFlag) on(stdout io.Writer) io.Writer {
 // takesColor tells whether w is a terminal whose user did not ask for plain text,
 // as https://no-color.org has it.
 func takesColor(w io.Writer) bool {
-	file, ok := w.(*os.File)
+	file, ok := w.(interface{ Fd() uintptr })
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
 	}

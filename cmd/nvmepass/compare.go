@@ -42,7 +42,7 @@ const compareExamples = `  nvmepass compare /dev/ng0n1                      the 
   nvmepass compare /dev/ng0n1 --ablate --depths 128_32    what is each switch worth?
   nvmepass compare /dev/ng0n1 --save run.json --baseline series-2022`
 
-func newCompare(stdout, stderr *os.File) *cobra.Command {
+func newCompare(stdout io.Writer, stderr *os.File) *cobra.Command {
 	f := &compareFlags{cfg: compare.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "compare [DEVICE...]",
@@ -159,7 +159,7 @@ func (f *compareFlags) parse(cmd *cobra.Command) (err error) {
 }
 
 // run measures on the devices of this machine.
-func (f *compareFlags) run(ctx context.Context, stdout, stderr *os.File) error {
+func (f *compareFlags) run(ctx context.Context, stdout io.Writer, stderr *os.File) error {
 	set, err := cell.Open(&f.cfg)
 	if err != nil {
 		return err

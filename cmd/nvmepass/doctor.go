@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +14,7 @@ const doctorExamples = `  sudo nvmepass doctor                      the machine 
   sudo nvmepass doctor /dev/ng0n1 -v        one namespace, and what is fine as well
   nvmepass doctor --strict -o json || echo "not fit for measuring"`
 
-func newDoctor(stdout *os.File) *cobra.Command {
+func newDoctor(stdout io.Writer) *cobra.Command {
 	var output string
 	var color colorFlag
 	var verbose, strict bool

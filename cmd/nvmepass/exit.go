@@ -31,6 +31,11 @@ type codeError struct {
 	err  error
 }
 
+// saidError is an error that standard error has already, from the guest.
+type saidError string
+
+func (e saidError) Error() string { return string(e) }
+
 func (e *codeError) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("exit code %d", e.code)
@@ -44,6 +49,7 @@ func usage(format string, args ...any) error {
 	return &codeError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// message is what is to be said of err.
 func message(err error) string {
 	var c *codeError
 	switch {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +14,7 @@ const infoExamples = `  nvmepass info /dev/ng0n1                  a namespace an
   nvmepass info /dev/nvme0                  a controller
   nvmepass info -o json /dev/ng0n1 | jq '.devices[0].namespace.limits'`
 
-func newInfo(stdout *os.File) *cobra.Command {
+func newInfo(stdout io.Writer) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "info DEVICE...",

@@ -32,7 +32,7 @@ const ioExamples = `  nvmepass io read /dev/ng0n1 --start-block 0x100 --blocks 8
   nvmepass io read --dry-run --namespace-id 1 --layout lba=4096 --blocks 8
   nvmepass io raw /dev/ng0n1 --opcode 0x02 --cdw12 7 --data-len 4096 -o json`
 
-func newIO(stdout, stderr *os.File) *cobra.Command {
+func newIO(stdout io.Writer, stderr *os.File) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "io SUBCOMMAND",
 		Short: "Send one I/O command: read, write, compare, trim, zones, raw",
@@ -69,7 +69,7 @@ func needSubcommand(cmd *cobra.Command, args []string) error {
 	return usage("%s: unknown subcommand %q: %ssee %s --help", cmd.Name(), args[0], hint, cmd.CommandPath())
 }
 
-func newSingle(v *single.Verb, stdout, stderr *os.File) *cobra.Command {
+func newSingle(v *single.Verb, stdout io.Writer, stderr *os.File) *cobra.Command {
 	f := &singleFlags{verb: v}
 	cmd := &cobra.Command{
 		Use:     v.Name + " DEVICE",
@@ -133,8 +133,9 @@ func singleVerdict(ctx context.Context, err error) error {
 // singleRun is one command on its way.
 type singleRun struct {
 	*singleFlags
-	stdin          *os.File
-	stdout, stderr *os.File
+	stdin  *os.File
+	stdout io.Writer
+	stderr *os.File
 }
 
 func (s *singleRun) run(ctx context.Context, device string) error {

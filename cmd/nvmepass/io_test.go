@@ -70,7 +70,7 @@ func TestSingleRefusals(t *testing.T) {
 	} {
 		code, out, errs := command(t, strings.Fields(tt.args)...)
 		require.Equal(t, tt.code, code, "%s: %s", tt.args, errs)
-		require.Empty(t, out, tt.args)
+		requireNoResult(t, out)
 		for _, s := range tt.says {
 			require.Contains(t, errs, s, tt.args)
 		}
@@ -181,7 +181,7 @@ func TestVerifyRefusals(t *testing.T) {
 	} {
 		code, out, errs := command(t, strings.Fields(tt.args)...)
 		require.Equal(t, tt.code, code, "%s: %s", tt.args, errs)
-		require.Empty(t, out, tt.args)
+		requireNoResult(t, out)
 		for _, s := range tt.says {
 			require.Contains(t, errs, s, tt.args)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/compare"
 	"github.com/nvmepass/nvmepass/internal/lab"
+	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/sys"
 )
 
@@ -81,7 +83,7 @@ func (f *labFlags) config(stderr io.Writer) (lab.Config, error) {
 	return cfg, nil
 }
 
-func newLab(stdout, stderr *os.File) *cobra.Command {
+func newLab(stdout io.Writer, stderr *os.File) *cobra.Command {
 	f := &labFlags{}
 	var in []string
 	var verbose bool
@@ -163,7 +165,7 @@ func inFiles(pairs []string) (map[string]string, error) {
 
 // runInLab runs the comparison in the guest and renders its record here, so
 // that every output format works as without the lab.
-func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, stderr *os.File) error {
+func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout io.Writer, stderr *os.File) error {
 	cfg, err := f.labFlags.config(stderr)
 	if err != nil {
 		return err
@@ -177,8 +179,8 @@ func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, 
 	if err != nil {
 		return err
 	}
-	if record.Len() == 0 {
-		return &codeError{code: max(res.ExitCode, exitUsage)} // the guest has said why
+	if err := guestFailure(record.Bytes(), res.ExitCode); err != nil {
+		return err
 	}
 	result, err := compare.Decode(&record)
 	if err != nil {
@@ -189,6 +191,19 @@ func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, 
 		verdict = &codeError{code: res.ExitCode}
 	}
 	return withCode(f.write(result, stdout), verdict)
+}
+
+// guestFailure is the error of a command that ended in the guest without a
+// result. The guest has said why on standard error.
+func guestFailure(record []byte, exitCode int) error {
+	if len(record) == 0 {
+		return &codeError{code: max(exitCode, exitUsage)}
+	}
+	var f report.Failure
+	if err := json.Unmarshal(record, &f); err != nil || f.Schema != report.FailureSchema {
+		return nil //nolint:nilerr // it is a result, or something that the reader of results refuses
+	}
+	return &codeError{code: max(exitCode, exitUsage), err: saidError(f.Error)}
 }
 
 // hostOnly are the flags that concern the host alone.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +13,7 @@ const listExamples = `  nvmepass list             what is here
   nvmepass list -o json     the same, for programs
   nvmepass list -o csv      one row for each namespace`
 
-func newList(stdout *os.File) *cobra.Command {
+func newList(stdout io.Writer) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "list",

@@ -26,21 +26,26 @@ func main() {
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr *os.File) int {
-	root := newRoot(stdout, stderr)
-	help := &failing{w: stdout}
+	out := &output{file: stdout}
+	root := newRoot(out, stderr)
+	help := &failing{w: out}
 	root.SetOut(help)
 	root.SetArgs(args)
+	cmd := root
 	stop, err := startProfile()
 	if err == nil {
-		err = root.ExecuteContext(ctx)
+		cmd, err = root.ExecuteContextC(ctx)
 		err = errors.Join(err, help.err, stop())
 	}
 	if noReader(ctx, err) {
 		return exitNoReader
 	}
-	code := exitCode(ctx, err)
-	if text := message(err); text != "" {
+	code, text := exitCode(ctx, err), message(err)
+	if said := saidError(""); text != "" && !errors.As(err, &said) {
 		fmt.Fprintln(stderr, "nvmepass: "+text)
+	}
+	if err := out.printFailure(cmd, args, code, text); err != nil {
+		fmt.Fprintln(stderr, "nvmepass: "+err.Error())
 	}
 	return code
 }

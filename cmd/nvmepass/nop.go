@@ -30,7 +30,7 @@ const nopExamples = `  nvmepass nop --cpu 0                             NOPs, pi
   nvmepass nop --ablate --depths 128_32            what is each switch worth?
   nvmepass nop --rounds 10 -o bench > new.txt      for benchstat`
 
-func newNop(stdout, stderr *os.File) *cobra.Command {
+func newNop(stdout io.Writer, stderr *os.File) *cobra.Command {
 	f := &nopFlags{cfg: nopbench.DefaultConfig()}
 	f.command, f.baselines = "nop", nopbench.BaselineNames()
 	cmd := &cobra.Command{
@@ -102,7 +102,7 @@ func (f *nopFlags) parse(fl *pflag.FlagSet) (err error) {
 	return f.check(fl, func(r io.Reader) error { _, err := nopbench.Decode(r); return err })
 }
 
-func (f *nopFlags) run(ctx context.Context, stdout, stderr *os.File) error {
+func (f *nopFlags) run(ctx context.Context, stdout io.Writer, stderr *os.File) error {
 	bench, err := nopbench.Open(f.cfg)
 	if err != nil {
 		return err

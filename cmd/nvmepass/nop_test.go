@@ -72,7 +72,7 @@ func TestTrialRefusals(t *testing.T) {
 		t.Run(strings.ReplaceAll(strings.Join(tt.args, " "), dir, ""), func(t *testing.T) {
 			code, out, errs := command(t, tt.args...)
 			require.Equal(t, tt.code, code, errs)
-			require.Empty(t, out)
+			requireNoResult(t, out)
 			require.True(t, strings.HasPrefix(errs, "nvmepass: "), errs)
 			for _, s := range tt.says {
 				require.Contains(t, errs, s)

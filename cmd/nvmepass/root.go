@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-func newRoot(stdout, stderr *os.File) *cobra.Command {
+func newRoot(stdout io.Writer, stderr *os.File) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "nvmepass",
 		Short: "Compare the ways to reach an NVMe drive through io_uring",

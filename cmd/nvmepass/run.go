@@ -28,7 +28,7 @@ const runExamples = `  nvmepass run /dev/ng0n1                              rand
   nvmepass run /dev/ng0n1 --rw randrw --rwmixread 70 --allow-write --size 1g   destroys data
   nvmepass run --lab --drive size=1g --drive size=1g --path block --qd 1       no drive: in the lab`
 
-func newRun(stdout, stderr *os.File) *cobra.Command {
+func newRun(stdout io.Writer, stderr *os.File) *cobra.Command {
 	f := &runFlags{cfg: jobs.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "run [DEVICE...]",
@@ -63,7 +63,7 @@ file system, and keep others from mounting it meanwhile.`,
 }
 
 // run runs on the devices of this machine.
-func (f *runFlags) run(ctx context.Context, stdout, stderr *os.File) (err error) {
+func (f *runFlags) run(ctx context.Context, stdout io.Writer, stderr *os.File) (err error) {
 	if _, err := uringcmd.ProbeKernel(); err != nil {
 		return err
 	}

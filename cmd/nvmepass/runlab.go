@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -14,7 +15,7 @@ import (
 
 // runInLab runs the workload in the guest and renders its record here, so that
 // every output format works as without the lab.
-func (f *runFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, stderr *os.File) error {
+func (f *runFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout io.Writer, stderr *os.File) error {
 	cfg, err := f.labFlags.config(stderr)
 	if err != nil {
 		return err
@@ -31,8 +32,8 @@ func (f *runFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, stde
 	if err != nil {
 		return err
 	}
-	if record.Len() == 0 {
-		return &codeError{code: max(res.ExitCode, exitUsage)} // the guest has said why
+	if err := guestFailure(record.Bytes(), res.ExitCode); err != nil {
+		return err
 	}
 	result, err := jobs.Decode(&record)
 	if err != nil {

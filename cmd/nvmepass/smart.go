@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +15,7 @@ const smartExamples = `  sudo nvmepass smart /dev/nvme0            health of a d
   sudo nvmepass smart /dev/ng0n1            the same, by a namespace of it
   sudo nvmepass smart -o json /dev/nvme0 | jq '.devices[0].log.percent_used'`
 
-func newSmart(stdout *os.File) *cobra.Command {
+func newSmart(stdout io.Writer) *cobra.Command {
 	var output string
 	var color colorFlag
 	cmd := &cobra.Command{

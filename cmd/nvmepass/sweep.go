@@ -36,7 +36,7 @@ const sweepExamples = `  nvmepass sweep /dev/ng0n1                        every 
   nvmepass sweep /dev/ng0n1 --paths block-poll,sync-poll --bs-list 128k,144k,256k
   nvmepass sweep /dev/ng0n1 --paths block,passthru --qd 8 --save run.json`
 
-func newSweep(stdout, stderr *os.File) *cobra.Command {
+func newSweep(stdout io.Writer, stderr *os.File) *cobra.Command {
 	f := &sweepFlags{cfg: sweep.DefaultConfig()}
 	f.command, f.baselines = "sweep", sweep.BaselineNames()
 	cmd := &cobra.Command{
@@ -145,7 +145,7 @@ func (f *sweepFlags) checkSwitches(fl *pflag.FlagSet) error {
 }
 
 // run measures on a device of this machine.
-func (f *sweepFlags) run(ctx context.Context, stdout, stderr *os.File) error {
+func (f *sweepFlags) run(ctx context.Context, stdout io.Writer, stderr *os.File) error {
 	set, err := sweep.Open(&f.cfg)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (f *sweepFlags) run(ctx context.Context, stdout, stderr *os.File) error {
 
 // runInLab runs the sweep in the guest and renders its record here, so that
 // every output format works as without the lab.
-func (f *sweepFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, stderr *os.File) error {
+func (f *sweepFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout io.Writer, stderr *os.File) error {
 	cfg, err := f.labFlags.config(stderr)
 	if err != nil {
 		return err
@@ -184,8 +184,8 @@ func (f *sweepFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout, st
 	if err != nil {
 		return err
 	}
-	if record.Len() == 0 {
-		return &codeError{code: max(guest.ExitCode, exitUsage)} // the guest has said why
+	if err := guestFailure(record.Bytes(), guest.ExitCode); err != nil {
+		return err
 	}
 	res, err := sweep.Decode(&record)
 	if err != nil {

@@ -39,7 +39,7 @@ type verifyFlags struct {
 	given      func(name string) bool
 }
 
-func newVerify(stdout, stderr *os.File) *cobra.Command {
+func newVerify(stdout io.Writer, stderr *os.File) *cobra.Command {
 	f := &verifyFlags{cfg: verify.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "verify DEVICE",
@@ -150,7 +150,7 @@ func (f *verifyFlags) parse() error {
 	return nil
 }
 
-func (f *verifyFlags) run(ctx context.Context, device string, stdout, stderr *os.File) (err error) {
+func (f *verifyFlags) run(ctx context.Context, device string, stdout io.Writer, stderr *os.File) (err error) {
 	dev, err := passthru.Open(device, &passthru.Config{Writable: f.cfg.Writes(), Depth: 1, AllowIoctl: f.cfg.Path == verify.PathIoctl})
 	if err != nil {
 		return err

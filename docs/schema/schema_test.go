@@ -32,6 +32,7 @@ import (
 	"github.com/nvmepass/nvmepass/internal/iosetup"
 	"github.com/nvmepass/nvmepass/internal/jobs"
 	"github.com/nvmepass/nvmepass/internal/nopbench"
+	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/single"
 	"github.com/nvmepass/nvmepass/internal/sweep"
 	"github.com/nvmepass/nvmepass/internal/verify"
@@ -56,6 +57,7 @@ var documents = []struct {
 	{doctor.Schema, doctor.Report{}},
 	{single.Schema, single.Document{}},
 	{verify.Schema, verify.Result{}},
+	{report.FailureSchema, report.Failure{}},
 }
 
 func TestSchemasAreUpToDate(t *testing.T) {

@@ -99,7 +99,10 @@ func (s *Script) exited(code int) {
 	s.checked = true
 	require.Equal(s.T, code, s.last.code, "%s: exit code of %v\n%s", s.line, s.last.args, s.last)
 	if code == 1 {
-		require.Empty(s.T, s.last.out, "%s: a wrong usage has no result: %v", s.line, s.last.args)
+		if s.last.out != "" { // who asks for JSON gets the error in it
+			require.Contains(s.T, s.last.out, `"nvmepass.error/1"`, "%s: a wrong usage has no result: %v", s.line, s.last.args)
+			require.Contains(s.T, s.last.out, `"exit_code": 1`)
+		}
 		require.Contains(s.T, s.last.err, "nvmepass: ", "%s: a wrong usage is explained: %v", s.line, s.last.args)
 	}
 }
