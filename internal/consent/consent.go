@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -132,6 +133,9 @@ func (s *subject) check(req *Request) (*Hold, error) {
 		case err == nil:
 			hold.node = node
 		case !errors.Is(err, syscall.EBUSY):
+			if path, ok := errors.AsType[*fs.PathError](err); ok {
+				err = sysfs.OpenError(s.block, path.Err)
+			}
 			return nil, fmt.Errorf("hold %s against use by others: %w", s.block, err)
 		case len(reasons) == 0:
 			reasons = append(reasons, s.block+" or a partition of it is held by another program")

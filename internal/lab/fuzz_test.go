@@ -3,10 +3,14 @@ package lab
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -86,5 +90,96 @@ func FuzzModulesDep(f *testing.F) {
 		for p := range strings.FieldsSeq(moduleParams(cmdline, module)) {
 			require.Contains(t, strings.ReplaceAll(cmdline, "-", "_"), strings.ReplaceAll("."+p, "-", "_"))
 		}
+	})
+}
+
+// FuzzMonitor: whatever QEMU sends, what waits for its answers ends.
+func FuzzMonitor(f *testing.F) {
+	f.Add(`{"QMP": {"version": {}}}` + "\n" + `{"return": {}, "id": 1}` + "\n" + `{"event": "DEVICE_DELETED", "data": {"device": "nvme1"}}` + `{"return": {}, "id": 2}`)
+	f.Add(`{"error": {"class": "GenericError", "desc": "no"}, "id": 1}`)
+	f.Add(`{"id": 1}{"id": 1}{"id": 2}{"id": -9223372036854775808}`)
+	f.Add(`{"event": "", "data": null}` + `[]`)
+	f.Add(strings.Repeat(`{"data":`, 100))
+	f.Fuzz(func(t *testing.T, stream string) {
+		m, err := newMonitor(struct {
+			io.Reader
+			io.Writer
+		}{strings.NewReader(stream), io.Discard})
+		gone := m.await("DEVICE_DELETED", "nvme1")
+		if err == nil {
+			err = m.execute("stop", nil)
+		}
+		if err != nil {
+			require.Regexp(t, "^QEMU('s monitor is gone: | refused (qmp_capabilities|stop): )", err.Error())
+		}
+		if err := gone(time.Minute); err != nil {
+			require.ErrorContains(t, err, "monitor is gone")
+		}
+	})
+}
+
+// obedientQEMU answers each command with success, in the order that they come, and
+// an unplugged device is gone at once.
+type obedientQEMU struct {
+	commands []string
+	answers  *io.PipeWriter
+}
+
+func (q *obedientQEMU) Write(p []byte) (int, error) {
+	var msg struct {
+		Execute   string
+		ID        int
+		Arguments struct{ ID string }
+	}
+	if err := json.Unmarshal(p, &msg); err != nil {
+		return 0, err
+	}
+	q.commands = append(q.commands, msg.Execute)
+	go func() {
+		_, _ = fmt.Fprintf(q.answers, `{"return": {}, "id": %d}{"event": "DEVICE_DELETED", "data": {"device": %q}}`, msg.ID, msg.Arguments.ID)
+	}()
+	return len(p), nil
+}
+
+// FuzzControl: whatever a guest asks for, it gets one answer, and QEMU is asked for
+// nothing but what the run allows.
+func FuzzControl(f *testing.F) {
+	for _, seed := range []string{
+		`{"verb":"throttle","drive":"plain","nsid":17,"iops":5}`, `{"verb":"throttle","drive":"pluggable","bandwidth":1}`, `{"verb":"unplug","drive":"pluggable"}`,
+		`{"verb":"resize","drive":"pluggable","size":1048576}`, `{"verb":"plug","drive":"pluggable"}`, `{"verb":"pause","for":1000}`, `{"verb":`, `[]`, `null`,
+		`{"verb":"throttle","drive":"\u0000","iops":9223372036854775807}`, `{"verb":"resize","drive":"plain","size":-1}`,
+	} {
+		f.Add(seed, seed)
+	}
+	drives, err := spreadDrives([]Drive{{Serial: "plain", NSIDs: []int{3, 17}}, {Serial: "pluggable", Hotplug: true, Backend: BackendMemory}})
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, first, second string) {
+		r, w := io.Pipe()
+		q := &obedientQEMU{answers: w}
+		m, err := newMonitor(struct {
+			io.Reader
+			io.Writer
+		}{r, q})
+		require.NoError(t, err)
+		c := &control{allowed: []Verb{VerbThrottle, VerbUnplug, VerbPlug, VerbResize}, qmp: m, pulled: map[int]bool{}}
+		for _, d := range drives {
+			c.drives = append(c.drives, attachedDrive{Drive: d, images: []string{"/dev/fd/9"}})
+		}
+		for _, request := range []string{first, second} {
+			before := len(q.commands)
+			var got controlAnswer
+			require.NoError(t, json.Unmarshal(c.answer([]byte(request)), &got))
+			if got.Failed != nil {
+				require.NotEmpty(t, got.Failed.Problem)
+				require.Len(t, q.commands, before, "%s", request)
+			} else {
+				require.Len(t, q.commands, before+1, "%s", request)
+			}
+		}
+		for _, command := range q.commands[1:] {
+			require.Contains(t, []string{"block_set_io_throttle", "device_del", "device_add", "block_resize"}, command)
+		}
+		require.NoError(t, r.Close())
+		require.NoError(t, w.Close())
 	})
 }

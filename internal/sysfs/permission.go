@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/nvmepass/nvmepass/internal/sys"
@@ -50,9 +52,13 @@ func (e *NodeError) reason() string {
 	if e.Mode == 0 {
 		return "a folder above it forbids it"
 	}
+	nodes, usual := "ng*n*", "generic nodes are root's alone by default"
+	if strings.HasPrefix(filepath.Base(e.Path), "nvme") {
+		nodes, usual = "nvme*n*", "block nodes are the disk group's by default"
+	}
 	return fmt.Sprintf("the mode of the node is %#o, owner %d, group %d, and this process runs as user %d "+
-		"(generic nodes are root's alone by default): run as root, or give a group access by a udev rule (KERNEL==\"ng*n*\", GROUP=\"disk\", MODE=\"0660\")",
-		e.Mode.Perm(), e.UID, e.GID, e.User)
+		"(%s): run as root, or give a group access by a udev rule (KERNEL==%q, GROUP=\"disk\", MODE=\"0660\")",
+		e.Mode.Perm(), e.UID, e.GID, e.User, usual, nodes)
 }
 
 // Unwrap returns the errno.

@@ -18,6 +18,10 @@ func TestB32OpenErrorNamesTheMode(t *testing.T) {
 	for _, says := range []string{"open " + node + ": permission denied", "mode of the node is 0640", "owner ", "group ", "MODE="} {
 		require.ErrorContains(t, err, says)
 	}
+	require.ErrorContains(t, err, `KERNEL=="ng*n*"`)
+	block := filepath.Join(filepath.Dir(node), "nvme0n1")
+	require.NoError(t, os.WriteFile(block, nil, 0o640))
+	require.ErrorContains(t, OpenError(block, syscall.EACCES), `KERNEL=="nvme*n*"`)
 	err = OpenError(node, syscall.EPERM)
 	require.ErrorIs(t, err, syscall.EPERM)
 	require.ErrorContains(t, err, "a container's device filter")
