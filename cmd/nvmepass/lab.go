@@ -163,34 +163,39 @@ func inFiles(pairs []string) (map[string]string, error) {
 	return files, nil
 }
 
-// runInLab runs the comparison in the guest and renders its record here, so
-// that every output format works as without the lab.
+// runInLab runs the comparison in the guest.
 func (f *compareFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout io.Writer, stderr *os.File) error {
 	cfg, err := f.labFlags.config(stderr)
 	if err != nil {
 		return err
 	}
+	cfg.Program = append([]string{"nvmepass", "compare", "--first-device", "--progress", guestProgress(f.progress, stderr)}, f.labFlags.guestArgs(fl)...)
+	cfg.Program = append(cfg.Program, f.cfg.Devices...)
+	return inGuest(ctx, cfg, compare.Decode, func(r *compare.Result) error { return f.write(r, stdout) })
+}
+
+// inGuest runs a command of this program in the guest and renders its record here,
+// so that every form of output works as without the lab.
+func inGuest[R any](ctx context.Context, cfg lab.Config, decode func(io.Reader) (*R, error), write func(*R) error) error {
 	var record bytes.Buffer
 	cfg.Stdout = &record
-	cfg.Program = append([]string{"nvmepass", "compare", "--first-device", "-o", "json", "--progress", guestProgress(f.progress, stderr)},
-		f.labFlags.guestArgs(fl)...)
-	cfg.Program = append(cfg.Program, f.cfg.Devices...)
-	res, err := lab.Run(ctx, cfg)
+	cfg.Program = append(cfg.Program, "-o", "json")
+	guest, err := lab.Run(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	if err := guestFailure(record.Bytes(), res.ExitCode); err != nil {
+	if err := guestFailure(record.Bytes(), guest.ExitCode); err != nil {
 		return err
 	}
-	result, err := compare.Decode(&record)
+	res, err := decode(&record)
 	if err != nil {
 		return fmt.Errorf("read the guest's record: %w", err)
 	}
 	var verdict error
-	if res.ExitCode != 0 {
-		verdict = &codeError{code: res.ExitCode}
+	if guest.ExitCode != 0 {
+		verdict = &codeError{code: guest.ExitCode}
 	}
-	return withCode(f.write(result, stdout), verdict)
+	return withCode(write(res), verdict)
 }
 
 // guestFailure is the error of a command that ended in the guest without a

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/hostenv"
 	"github.com/nvmepass/nvmepass/internal/iosetup"
-	"github.com/nvmepass/nvmepass/internal/lab"
 	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/sweep"
 	"github.com/nvmepass/nvmepass/passthru"
@@ -166,36 +164,17 @@ func (f *sweepFlags) run(ctx context.Context, stdout io.Writer, stderr *os.File)
 	return withCode(f.writeResult(res, stdout), trialVerdict(ctx, res.Totals, res.FailedRounds(), err))
 }
 
-// runInLab runs the sweep in the guest and renders its record here, so that
-// every output format works as without the lab.
+// runInLab runs the sweep in the guest.
 func (f *sweepFlags) runInLab(ctx context.Context, fl *pflag.FlagSet, stdout io.Writer, stderr *os.File) error {
 	cfg, err := f.labFlags.config(stderr)
 	if err != nil {
 		return err
 	}
-	var record bytes.Buffer
-	cfg.Stdout = &record
-	cfg.Program = append([]string{"nvmepass", "sweep", "--first-device", "-o", "json", "--progress", guestProgress(f.progress, stderr)},
-		f.labFlags.guestArgs(fl)...)
+	cfg.Program = append([]string{"nvmepass", "sweep", "--first-device", "--progress", guestProgress(f.progress, stderr)}, f.labFlags.guestArgs(fl)...)
 	if f.cfg.Device != "" {
 		cfg.Program = append(cfg.Program, f.cfg.Device)
 	}
-	guest, err := lab.Run(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	if err := guestFailure(record.Bytes(), guest.ExitCode); err != nil {
-		return err
-	}
-	res, err := sweep.Decode(&record)
-	if err != nil {
-		return fmt.Errorf("read the guest's record: %w", err)
-	}
-	var verdict error
-	if guest.ExitCode != 0 {
-		verdict = &codeError{code: guest.ExitCode}
-	}
-	return withCode(f.writeResult(res, stdout), verdict)
+	return inGuest(ctx, cfg, sweep.Decode, func(r *sweep.Result) error { return f.writeResult(r, stdout) })
 }
 
 // writeResult renders a result as asked. A record that cannot be saved does not
