@@ -30,11 +30,8 @@ func (o *output) printFailure(cmd *cobra.Command, args []string, code int, text 
 	if o.used || code == exitOK || cmd.Flags().Lookup("output") == nil || !asksForJSON(cmd, args) {
 		return nil
 	}
-	if code == exitInterrupted {
-		text = cmp.Or(text, "interrupted")
-	}
 	return report.Document(o, report.Failure{
-		Schema: report.FailureSchema, ToolVersion: toolVersion(), Command: cmd.CommandPath(), Error: text, ExitCode: code,
+		Schema: report.FailureSchema, ToolVersion: toolVersion(), Command: cmd.CommandPath(), Error: cmp.Or(text, "standard error says why"), ExitCode: code,
 	})
 }
 

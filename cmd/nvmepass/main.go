@@ -41,6 +41,9 @@ func run(ctx context.Context, args []string, stdout, stderr *os.File) int {
 		return exitNoReader
 	}
 	code, text := exitCode(ctx, err), message(err)
+	if code == exitInterrupted && text == context.Canceled.Error() {
+		text = "interrupted before there was a result"
+	}
 	if said := saidError(""); text != "" && !errors.As(err, &said) {
 		fmt.Fprintln(stderr, "nvmepass: "+text)
 	}

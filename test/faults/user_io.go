@@ -12,6 +12,7 @@ import (
 
 	"github.com/nvmepass/nvmepass/internal/ioqueue"
 	"github.com/nvmepass/nvmepass/internal/iosetup"
+	"github.com/nvmepass/nvmepass/internal/report"
 	"github.com/nvmepass/nvmepass/internal/workload"
 	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
@@ -54,6 +55,16 @@ func member(t *testing.T, text, name string) any {
 	var m map[string]any
 	require.NoError(t, json.Unmarshal([]byte(text), &m), text)
 	return m[name]
+}
+
+// requireNoResult requires that a command printed nothing but, for who asked for
+// JSON, that it failed.
+func requireNoResult(t *testing.T, run ToolRun) {
+	t.Helper()
+	if run.Stdout != "" {
+		require.Equal(t, report.FailureSchema, member(t, run.Stdout, "schema"), run.Stdout)
+		require.EqualValues(t, run.Exit, member(t, run.Stdout, "exit_code"), run.Stdout)
+	}
 }
 
 // countsOf are a run's.

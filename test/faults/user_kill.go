@@ -40,17 +40,17 @@ const (
 
 func init() { tasks["write"] = writeTask }
 
-// report is one event of a writer: block and generation, and whether it was
+// writeEvent is one event of a writer: block and generation, and whether it was
 // acknowledged or is about to be sent. Events are written whole (PIPE_BUF).
-type report struct {
+type writeEvent struct {
 	Block, Generation uint32
 	Acked             bool
 }
 
-const reportSize = 9
+const eventSize = 9
 
-func (r report) send(w io.Writer) error {
-	var b [reportSize]byte
+func (r writeEvent) send(w io.Writer) error {
+	var b [eventSize]byte
 	binary.LittleEndian.PutUint32(b[:], r.Block)
 	binary.LittleEndian.PutUint32(b[4:], r.Generation)
 	if r.Acked {
@@ -86,7 +86,7 @@ func writeDevice(d *passthru.Device, first, workers int) error {
 			p := make([]byte, loadBlock)
 			for n := uint32(0); ; n++ {
 				block := w + workers*(int(n)%(killBlocks/workers))
-				r := report{Block: uint32(block), Generation: n + 1}
+				r := writeEvent{Block: uint32(block), Generation: n + 1}
 				fillBlock(p, first+block, r.Generation)
 				err := r.send(os.Stdout)
 				if err == nil {
@@ -116,10 +116,10 @@ func writeQueue(d *passthru.Device, path iosetup.Path, first int) error {
 		return err
 	}
 	nlb := loadBlock / d.Layout().LBASize
-	var sent [depth]report
+	var sent [depth]writeEvent
 	write := func(slot int) error {
 		n := sent[slot].Generation // of this slot so far
-		r := report{Block: uint32(slot) + depth*(n%(killBlocks/depth)), Generation: n + 1}
+		r := writeEvent{Block: uint32(slot) + depth*(n%(killBlocks/depth)), Generation: n + 1}
 		sent[slot] = r
 		if err := r.send(os.Stdout); err != nil {
 			return err
@@ -184,9 +184,9 @@ func killWriter(t *testing.T, node, way string, first int, after time.Duration) 
 	in := bufio.NewReader(out)
 	count := 0
 	for {
-		var b [reportSize]byte
+		var b [eventSize]byte
 		if _, err := io.ReadFull(in, b[:]); err != nil {
-			require.ErrorIs(t, err, io.EOF, "a torn report")
+			require.ErrorIs(t, err, io.EOF, "a torn event")
 			break
 		}
 		h, generation := &held[binary.LittleEndian.Uint32(b[:])], binary.LittleEndian.Uint32(b[4:])

@@ -83,7 +83,7 @@ func noHugePages(t *testing.T, g *Guest) Outcome {
 	setting(t, g, "/proc/sys/vm/nr_hugepages", "0")
 	d := g.Drive(t, "fast0")
 	run := g.Tool(t, "run", d.Generic, "--hugepages", "--number-ios", "10", "-o", "json")
-	require.Empty(t, run.Stdout)
+	requireNoResult(t, run)
 	for _, says := range []string{"huge pages", "vm.nr_hugepages", "0 are free"} {
 		require.Contains(t, run.Stderr, says)
 	}
@@ -167,7 +167,7 @@ func memoryGroup(t *testing.T, g *Guest) Outcome {
 	}, "run", node, "--qd", "2048", "--bs", "128k", "--runtime", "5", "-o", "json", "--progress", "none")
 	run := g.Wait(t, p)
 	require.Equal(t, 128+9, run.Exit)
-	require.Empty(t, run.Stdout)
+	requireNoResult(t, run)
 	o := usable(t, node)
 	o.Note = "ended by the kernel's OOM killer: registering touches every page of the buffers"
 	return o

@@ -74,7 +74,7 @@ func withoutRing(t *testing.T, g *Guest, change func(*exec.Cmd), node string, sa
 	} {
 		run := g.Wait(t, g.Start(t, change, append(args, "-o", "json")...))
 		require.Equal(t, 2, run.Exit)
-		require.Empty(t, run.Stdout)
+		requireNoResult(t, run)
 		for _, s := range says {
 			require.Contains(t, run.Stderr, s)
 		}
@@ -149,7 +149,7 @@ func userWithoutRights(t *testing.T, g *Guest) Outcome {
 		require.NoError(t, os.Chmod(d.Generic, tt.mode))
 		run := g.Wait(t, g.Start(t, asNobody(), tt.args...))
 		require.Equal(t, 2, run.Exit)
-		require.Empty(t, run.Stdout)
+		requireNoResult(t, run)
 		for _, says := range []string{d.Generic, fmt.Sprintf("mode of the node is %04o", tt.mode), "user 65534", "MODE="} {
 			require.Contains(t, run.Stderr, says)
 		}
