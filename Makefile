@@ -47,6 +47,7 @@ ifdef NVMEPASS_TEST_DEVICE
 	NVMEPASS_TEST_BINARY=$(CURDIR)/nvmepass CGO_ENABLED=0 $(GO) test -count=1 -v ./test
 else
 	$(GO) run ./test/matrix
+	$(GO) run ./test/faults/run -check
 endif
 
 lint:

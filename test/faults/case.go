@@ -94,8 +94,8 @@ type Shape struct {
 	CPUs, MemoryMiB int
 	// Actions are what the cases may ask of the host with lab.Ask.
 	Actions []lab.Verb
-	// Smoke marks a shape for the short run of CI (-check).
-	Smoke bool
+	// Slow leaves a shape out of the short run of CI (-check).
+	Slow bool
 }
 
 // Group is a chapter of the table.

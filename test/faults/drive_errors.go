@@ -22,7 +22,7 @@ const (
 )
 
 var errorShape = &Shape{
-	Name: "errors", PollQueues: 1, Smoke: true,
+	Name: "errors", PollQueues: 1,
 	Drives: []string{
 		"size=16m,backend=memory,serial=badread,error-sectors=16384+4",
 		"size=16m,backend=memory,serial=badwrite,write-error-sectors=16384+4",

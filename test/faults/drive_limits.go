@@ -23,7 +23,7 @@ var limitShape = &Shape{
 }
 
 // noPollShape was booted without nvme.poll_queues.
-var noPollShape = &Shape{Name: "no-poll-queues", Smoke: true, Drives: []string{"size=16m,backend=memory,serial=nopoll"}}
+var noPollShape = &Shape{Name: "no-poll-queues", Drives: []string{"size=16m,backend=memory,serial=nopoll"}}
 
 func capacityCases() []Case {
 	return []Case{

@@ -17,7 +17,7 @@ import (
 // stuckShape has a driver that waits for its drives far longer than the library
 // does, so that it is the library's limits that show.
 var stuckShape = &Shape{
-	Name: "stuck", PollQueues: 1, Append: "nvme_core.io_timeout=900 nvme_core.admin_timeout=900",
+	Name: "stuck", PollQueues: 1, Slow: true, Append: "nvme_core.io_timeout=900 nvme_core.admin_timeout=900",
 	Drives: []string{
 		"size=16m,backend=memory,serial=slow",
 		"size=16m,backend=memory,serial=paused",
@@ -34,7 +34,7 @@ var stuckShape = &Shape{
 // timeoutShape has drives that answer after four seconds. They are not throttled:
 // QEMU 7.2 stands still when a queue is deleted whose commands wait for a limit.
 var timeoutShape = &Shape{
-	Name: "timeouts", PollQueues: 1,
+	Name: "timeouts", PollQueues: 1, Slow: true,
 	Drives: []string{
 		"size=16m,backend=null,zeroes,latency=4s,serial=late",
 		"size=16m,backend=null,zeroes,latency=4s,serial=late-tool",

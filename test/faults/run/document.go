@@ -12,7 +12,7 @@ import (
 // column is what came of the cases on one kernel.
 type column struct {
 	kernel  string
-	qemu    string
+	path    string // of the kernel
 	results map[string]faults.Result
 	lost    []string // cases whose guest ended before they did
 }

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -38,7 +39,7 @@ func main() {
 	flag.StringVar(&o.shape, "shape", "", "only the cases of this shape")
 	flag.StringVar(&o.run, "run", "", "only cases whose name matches this regular expression")
 	flag.StringVar(&o.doc, "doc", "docs/reliability.md", "file that a whole run writes")
-	flag.BoolVar(&o.check, "check", false, "a short run: the shapes marked for it, on the newest kernel")
+	flag.BoolVar(&o.check, "check", false, "a short run: the shapes that are not slow, on the newest kernel")
 	flag.BoolVar(&o.verbose, "v", false, "show the cases' output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -71,32 +72,21 @@ func run(ctx context.Context, o options) error {
 		o.kernels = labrun.Newest
 	}
 	var doc document
-	var kernels []lab.Kernel
 	for name := range strings.SplitSeq(o.kernels, ",") {
 		kernel, err := labrun.FindKernel(name)
 		if err != nil {
 			return err
 		}
-		kernels = append(kernels, kernel)
+		doc.columns = append(doc.columns, column{kernel: kernel.Version, path: kernel.Path, results: map[string]faults.Result{}})
 	}
-	columns, errs := make([]column, len(kernels)), make([]error, len(kernels))
-	var all sync.WaitGroup
-	for i, kernel := range kernels { // side by side: a guest mostly keeps one processor busy
-		all.Go(func() { columns[i], errs[i] = runKernel(ctx, kernel, wanted, bin, o) })
-	}
-	all.Wait()
-	problems := errs
-	for _, col := range columns {
-		doc.qemu = cmp.Or(doc.qemu, col.qemu)
-	}
-	doc.columns = columns
+	problems := runShapes(ctx, &doc, wanted, bin, o)
 	if ctx.Err() != nil {
 		return errors.Join(append(problems, ctx.Err())...)
 	}
 	if !whole {
 		return errors.Join(problems...)
 	}
-	for _, col := range columns {
+	for _, col := range doc.columns {
 		if len(col.lost) > 0 {
 			return errors.Join(append(problems, fmt.Errorf("kernel %s: %s ended with the guest: %s stays as it was; run again", col.kernel, strings.Join(col.lost, ", "), o.doc))...)
 		}
@@ -104,39 +94,62 @@ func run(ctx context.Context, o options) error {
 	return errors.Join(append(problems, doc.ranNowhere(), os.WriteFile(o.doc, []byte(doc.String()), 0o644))...)
 }
 
-// runKernel runs the wanted cases on one kernel, shape after shape.
-func runKernel(ctx context.Context, kernel lab.Kernel, wanted *regexp.Regexp, bin labrun.Binaries, o options) (column, error) {
-	col := column{kernel: kernel.Version, results: map[string]faults.Result{}}
+// sideBySide is how many guests run at a time: each mostly keeps one processor
+// busy.
+const sideBySide = 2
+
+// runShapes runs the wanted cases, shape after shape and kernel after kernel.
+func runShapes(ctx context.Context, doc *document, wanted *regexp.Regexp, bin labrun.Binaries, o options) []error {
+	var mu sync.Mutex // of what follows, and of what is printed
 	var problems []error
-	for _, s := range faults.Shapes() {
+	var guests sync.WaitGroup
+	places := make(chan struct{}, sideBySide)
+	shapes := faults.Shapes() // the longest first, so that none is alone at the end
+	slices.SortStableFunc(shapes, func(a, b *faults.Shape) int { return cmp.Compare(bound(b.Cases(wanted)), bound(a.Cases(wanted))) })
+	for _, s := range shapes {
 		cases := s.Cases(wanted)
-		if len(cases) == 0 || o.shape != "" && s.Name != o.shape || o.check && !s.Smoke {
+		if len(cases) == 0 || o.shape != "" && s.Name != o.shape || o.check && s.Slow {
 			continue
 		}
-		began := time.Now()
-		got, res, err := runShape(ctx, kernel.Path, s, cases, bin, o)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("kernel %s, shape %s: %w", kernel.Version, s.Name, err))
-		}
-		col.qemu = cmp.Or(col.qemu, res.QEMU)
-		for _, c := range cases {
-			r, ok := got[c.Name]
-			if !ok {
-				r = faults.Result{Name: c.Name, Result: faults.Fail, Exit: faults.LibraryOnly, Reason: "lost: its guest ended before it did"}
-				col.lost = append(col.lost, c.Name)
-			}
-			col.results[c.Name] = r
-			fmt.Printf("%-4s %s, kernel %s, %.1f s%s\n", r.Result, c.Name, kernel.Version, r.Seconds, indent(r.Reason))
-			if r.Result == faults.Fail {
-				problems = append(problems, fmt.Errorf("kernel %s: case %s failed", kernel.Version, c.Name))
-			}
-		}
-		fmt.Printf("kernel %s, shape %s: %d cases in %.0f s\n", kernel.Version, s.Name, len(cases), time.Since(began).Seconds())
-		if ctx.Err() != nil {
-			break
+		for i := range doc.columns {
+			places <- struct{}{}
+			guests.Go(func() {
+				defer func() { <-places }()
+				if ctx.Err() != nil {
+					return
+				}
+				col, began := &doc.columns[i], time.Now()
+				got, res, err := runShape(ctx, col.path, s, cases, bin, o)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					problems = append(problems, fmt.Errorf("kernel %s, shape %s: %w", col.kernel, s.Name, err))
+				}
+				doc.qemu = cmp.Or(doc.qemu, res.QEMU)
+				problems = append(problems, col.add(cases, got)...)
+				fmt.Printf("kernel %s, shape %s: %d cases in %.0f s\n", col.kernel, s.Name, len(cases), time.Since(began).Seconds())
+			})
 		}
 	}
-	return col, errors.Join(problems...)
+	guests.Wait()
+	return problems
+}
+
+// add takes over what a guest reported of its cases, and returns those that failed.
+func (col *column) add(cases []faults.Case, got map[string]faults.Result) (failed []error) {
+	for _, c := range cases {
+		r, ok := got[c.Name]
+		if !ok {
+			r = faults.Result{Name: c.Name, Result: faults.Fail, Exit: faults.LibraryOnly, Reason: "lost: its guest ended before it did"}
+			col.lost = append(col.lost, c.Name)
+		}
+		col.results[c.Name] = r
+		fmt.Printf("%-4s %s, kernel %s, %.1f s%s\n", r.Result, c.Name, col.kernel, r.Seconds, indent(r.Reason))
+		if r.Result == faults.Fail {
+			failed = append(failed, fmt.Errorf("kernel %s: case %s failed", col.kernel, c.Name))
+		}
+	}
+	return failed
 }
 
 func indent(reason string) string {
@@ -146,15 +159,20 @@ func indent(reason string) string {
 	return ": " + strings.ReplaceAll(reason, "\n", "\n     ")
 }
 
+// bound is how long cases may take together.
+func bound(cases []faults.Case) (sum time.Duration) {
+	for _, c := range cases {
+		sum += c.Bound
+	}
+	return sum
+}
+
 // bootLimit is what a guest may take beside its cases' bounds.
 const bootLimit = 5 * time.Minute
 
 // runShape boots a guest for some cases and returns what it reported of each.
 func runShape(ctx context.Context, kernel string, s *faults.Shape, cases []faults.Case, bin labrun.Binaries, o options) (map[string]faults.Result, lab.Result, error) {
-	limit := bootLimit
-	for _, c := range cases {
-		limit += c.Bound + time.Minute
-	}
+	limit := bootLimit + bound(cases) + time.Duration(len(cases))*time.Minute
 	cfg := lab.Config{
 		Kernel: kernel, Binary: bin.Tool, PollQueues: s.PollQueues, Append: s.Append, CPUs: s.CPUs, MemoryMiB: s.MemoryMiB, Actions: s.Actions,
 		Program: []string{bin.Tests, "-test.run=^TestFaults$", "-test.timeout=" + limit.String()}, Timeout: limit + time.Minute, Dir: "test/faults",
