@@ -67,7 +67,7 @@ func TestCloseGivesUpOnCommands(t *testing.T) {
 		_, err := d.ReadAt(make([]byte, 512), 0)
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return len(e.free) == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return e.free.count() == 1 }, time.Minute, time.Millisecond)
 	require.ErrorIs(t, d.Close(), uringcmd.ErrStalled)
 	err = <-ended
 	require.ErrorIs(t, err, uringcmd.ErrStalled)
@@ -128,9 +128,9 @@ func TestCloseNoticesRingFailure(t *testing.T) {
 	var all sync.WaitGroup
 	var werr, cerr error
 	all.Go(func() { _, werr = d.WriteAt(make([]byte, 512), 0) })
-	require.Eventually(t, func() bool { return len(e.free) == 3 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return e.free.count() == 3 }, time.Minute, time.Millisecond)
 	all.Go(func() { cerr = d.Close() })
-	require.Eventually(t, func() bool { return len(e.free) == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return e.free.count() == 0 }, time.Minute, time.Millisecond)
 	fail.Store(true)
 	all.Wait()
 	require.ErrorIs(t, werr, syscall.EIO)
@@ -158,7 +158,7 @@ func TestCloseCutsTransfers(t *testing.T) {
 	var n int
 	var werr, cerr error
 	all.Go(func() { n, werr = d.WriteAt(make([]byte, 100*512), 0) })
-	require.Eventually(t, func() bool { return len(e.free) == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return e.free.count() == 0 }, time.Minute, time.Millisecond)
 	all.Go(func() { cerr = d.Close() })
 	<-e.closed
 	hold.Store(false)

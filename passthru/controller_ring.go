@@ -23,7 +23,7 @@ func (c *Controller) startRing(cfg *ControllerConfig) {
 	}
 	e.workers = append(e.workers, w)
 	for i := range e.slots {
-		e.free <- i
+		e.free.put(i)
 	}
 	c.ring = e
 }

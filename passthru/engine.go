@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +25,7 @@ type engine struct {
 	writable bool
 	open     func(*QueueConfig) (*Queue, error) // makes a worker's queue, on its thread
 	slots    []slot
-	free     chan int // slots that nobody holds
+	free     freeSlots
 	workers  []*worker
 
 	closed  chan struct{} // closed when the device is
@@ -39,10 +38,12 @@ type engine struct {
 	meta    *fixedbuf.Arena
 	blocks  uint32 // logical blocks in one bounce buffer
 	timeout uint32 // of each command in ms, 0 for the driver's
-	// loneBytes is the longest transfer that may go by lone, 0 for none;
+	// loneBytes is the longest transfer that may go by lone, 0 for none; plain
+	// are a read and a write of the first block, unless blocks have metadata;
 	// byRingOnly is set when the node turned out not to take that, and
 	// transfers counts those that are on their way.
 	loneBytes  int64
+	plain      [2]nvme.Command
 	byRingOnly atomic.Bool
 	transfers  atomic.Int32
 	// limit is how long commands may stay without a completion.
@@ -73,7 +74,7 @@ type slot struct {
 	more   *fixedbuf.Arena // metadata beyond the bounce buffer, or nil
 	done   chan struct{}   // one token when the command has ended
 	lost   bool            // the ring failed while it held the command
-	pin    runtime.Pinner  // of the caller's memory in lone
+	memory *byte           // the caller's, in lone
 }
 
 // newEngine starts the workers, or where allowed and necessary prepares for
@@ -112,7 +113,7 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 		return nil, errors.Join(err, e.stopWorkers())
 	}
 	for i := range e.slots {
-		e.free <- i
+		e.free.put(i)
 	}
 	e.findLone(cfg)
 	return e, nil
@@ -121,7 +122,7 @@ func newEngine(d *Device, cfg *Config) (*engine, error) {
 // newSlots makes an engine without workers. None of its slots is free yet.
 func newSlots(depth int, set nvme.CommandSet, timeoutMS uint32, limit time.Duration) *engine {
 	e := &engine{
-		set: set, slots: make([]slot, depth), free: make(chan int, depth), closed: make(chan struct{}), broken: make(chan struct{}),
+		set: set, slots: make([]slot, depth), free: newFreeSlots(depth), closed: make(chan struct{}), broken: make(chan struct{}),
 		timeout: timeoutMS, limit: limit,
 	}
 	for i := range e.slots {
@@ -138,11 +139,15 @@ func (e *engine) acquire(ctx context.Context) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err // nothing is sent for a caller that does not wait
 	}
-	if i := e.tryAcquire(); i >= 0 {
+	if i := e.free.tryTake(); i >= 0 {
+		return i, nil
+	}
+	defer e.free.done()
+	if i := e.free.await(); i >= 0 {
 		return i, nil
 	}
 	select {
-	case i := <-e.free:
+	case i := <-e.free.rest:
 		return i, nil
 	case <-ctx.Done():
 		return 0, ctx.Err()
@@ -176,17 +181,7 @@ func (e *engine) breakDown(reason error) {
 	})
 }
 
-// tryAcquire is acquire without waiting; -1 if there is no free slot.
-func (e *engine) tryAcquire() int {
-	select {
-	case i := <-e.free:
-		return i
-	default:
-		return -1
-	}
-}
-
-// next is acquire, or if it must not wait, tryAcquire.
+// next is acquire; if it must not wait, it returns -1 if no slot is free.
 func (e *engine) next(ctx context.Context, wait bool) (int, error) {
 	if wait {
 		return e.acquire(ctx)
@@ -194,7 +189,7 @@ func (e *engine) next(ctx context.Context, wait bool) (int, error) {
 	if err := e.refuses(); err != nil {
 		return -1, err
 	}
-	return e.tryAcquire(), nil
+	return e.free.tryTake(), nil
 }
 
 // release gives a slot back, unless a failed ring still holds it.
@@ -211,7 +206,7 @@ func (e *engine) release(i int) {
 		_ = s.more.Close()
 		s.more = nil
 	}
-	e.free <- i
+	e.free.put(i)
 }
 
 // data and metadata are the slot's buffers.
@@ -303,10 +298,14 @@ func (e *engine) close() error {
 	var idle stall.Clock
 	var errs []error
 	broken := e.broken
+	n := 0
+	if e.free.await() >= 0 { // for good: every slot comes through the channel from now on
+		n++
+	}
 wait:
-	for n := 0; n < len(e.slots)-int(e.lost.Load()); {
+	for n < len(e.slots)-int(e.lost.Load()) {
 		select {
-		case <-e.free:
+		case <-e.free.rest:
 			n++
 		case <-broken:
 			broken = nil // some are lost and will not come

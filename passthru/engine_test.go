@@ -72,7 +72,7 @@ func TestEngineManyGoroutines(t *testing.T) {
 		wg.Wait()
 		require.EqualValues(t, 200*30, ended.Load())
 		e := d.running.Load()
-		require.Eventually(t, func() bool { return len(e.free) == 24 }, time.Minute, time.Millisecond, "every slot comes back")
+		require.Eventually(t, func() bool { return e.free.count() == 24 }, time.Minute, time.Millisecond, "every slot comes back")
 		require.NoError(t, d.Close())
 		_, err := d.ReadAt(make([]byte, 512), 0)
 		require.ErrorIs(t, err, os.ErrClosed)

@@ -20,11 +20,7 @@ func (e *engine) lone(ctx context.Context, op nvme.Opcode, v *vector, total, off
 	if e.byRingOnly.Load() || ctx.Done() != nil || v.many != nil || off%unit != 0 || total%unit != 0 || total > e.loneBytes {
 		return 0, false, nil
 	}
-	build := nvme.NewRead
-	if op == nvme.OpWrite {
-		build = nvme.NewWrite
-	}
-	cmd, err := build(e.dev.nsid, e.dev.layout, uint64(off/unit), uint32(total/unit), e.options())
+	cmd, err := e.loneCommand(op, uint64(off/unit), uint32(total/unit))
 	if err != nil || cmd.MetadataLen != 0 {
 		return 0, false, nil // the ring's path says what is wrong with it
 	}
@@ -36,9 +32,9 @@ func (e *engine) lone(ctx context.Context, op nvme.Opcode, v *vector, total, off
 	cmd.TimeoutMS = e.timeout
 	s := &e.slots[i]
 	p := v.one[:total]
-	s.pin.Pin(&p[0])
+	s.memory = &p[0] // on the heap by that, where nothing moves, as for readv's buffers
 	res, result := nvmeioctl.RawAt(e.fd, cmd, p)
-	s.pin.Unpin()
+	s.memory = nil
 	switch syscall.Errno(-res) {
 	case syscall.EINVAL, syscall.ENOMEM, syscall.EFAULT:
 		return 0, false, nil
@@ -50,6 +46,23 @@ func (e *engine) lone(ctx context.Context, op nvme.Opcode, v *vector, total, off
 		return 0, true, err
 	}
 	return int(total), true, nil
+}
+
+// loneCommand is a read or write within the namespace of at most loneBytes. Of
+// blocks without metadata, only place and length differ from one to the next.
+func (e *engine) loneCommand(op nvme.Opcode, slba uint64, nlb uint32) (nvme.Command, error) {
+	build, plain := nvme.NewRead, &e.plain[0]
+	if op == nvme.OpWrite {
+		build, plain = nvme.NewWrite, &e.plain[1]
+	}
+	if plain.DataLen == 0 {
+		return build(e.dev.nsid, e.dev.layout, slba, nlb, e.options())
+	}
+	cmd := *plain
+	cmd.CDW10, cmd.CDW11 = uint32(slba), uint32(slba>>32)
+	cmd.CDW12 |= nlb - 1
+	cmd.DataLen *= nlb
+	return cmd, nil
 }
 
 // loneLimit is the longest transfer that goes by ioctl: above, the hand-over to
@@ -72,4 +85,8 @@ func (e *engine) findLone(cfg *Config) {
 	}
 	most -= uint64(sys.PageSize())
 	e.loneBytes = int64(min(most, d.layout.UnderPRACT().DataLen(e.blocks))) // Config.BufferSize holds here as well
+	if d.layout.MetadataSize == 0 {
+		e.plain[0], _ = nvme.NewRead(d.nsid, d.layout, 0, 1, e.options())
+		e.plain[1], _ = nvme.NewWrite(d.nsid, d.layout, 0, 1, e.options())
+	}
 }
