@@ -21,7 +21,7 @@ func TestLoneCommands(t *testing.T) {
 		e.findLone(&Config{Timeout: time.Second})
 		require.Equal(t, l.MetadataSize == 0, e.plain[0].DataLen > 0)
 		for range 1000 {
-			slba, nlb := rand.Uint64N(d.limits.Blocks-64), 1+rand.Uint32N(uint32(128<<10/l.Unit()))
+			slba, nlb := rand.Uint64N(d.limits.Blocks-64), 1+rand.Uint32N(128<<10/l.Unit())
 			want, err := nvme.NewRead(d.nsid, l, slba, nlb, e.options())
 			require.NoError(t, err)
 			got, err := e.loneCommand(nvme.OpRead, slba, nlb)
