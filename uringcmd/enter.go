@@ -61,6 +61,7 @@ func (r *Ring) enter(want uint32, look bool) error {
 		}
 	}
 	look = look && r.alwaysGetEvents
+	busy := false // for want of what completions free, so that they must come to light
 	iopoll := r.flags&IOPoll != 0
 	var idle stall.Clock // of the time without progress
 	lastTail := atomic.LoadUint32(r.cqTail)
@@ -78,10 +79,10 @@ func (r *Ring) enter(want uint32, look bool) error {
 		flags, minComplete := uint32(0), uint32(0)
 		if waiting {
 			flags, minComplete = uapi.EnterGetEvents, want
-		} else if iopoll && todo > 0 {
+		} else if iopoll && todo > 0 && !busy {
 			// Only submit: polling now would reap before the queue is as
 			// full as the caller wants it.
-		} else if look || atomic.LoadUint32(r.sqFlags)&uapi.SQCQOverflow != 0 {
+		} else if look || busy && r.alwaysGetEvents || atomic.LoadUint32(r.sqFlags)&uapi.SQCQOverflow != 0 {
 			flags = uapi.EnterGetEvents
 		}
 		if r.ringIndex >= 0 {
@@ -113,6 +114,7 @@ func (r *Ring) enter(want uint32, look bool) error {
 			r.stats.Interrupts++
 		case syscall.EAGAIN, syscall.EBUSY:
 			r.stats.Busy++
+			busy = true
 			if atomic.LoadUint32(r.cqTail) != r.head {
 				return nil
 			}

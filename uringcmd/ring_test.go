@@ -737,3 +737,48 @@ func TestB39InFlightNeverExceedsTheCQ(t *testing.T) {
 		})
 	}
 }
+
+// TestShortageBringsCompletionsToLight: who is told that the kernel is short must
+// not only try again, because it may be short of what completions give back, and
+// those may wait for a call that asks for them.
+func TestShortageBringsCompletionsToLight(t *testing.T) {
+	for _, polled := range []bool{false, true} {
+		for _, turns := range []bool{false, true} {
+			k := &ringtest.Kernel{NeedGetEvents: true}
+			taken, seen := 0, false
+			k.OnEnter = func(n, _, flags uint32) (int, syscall.Errno) {
+				if flags&uapi.EnterGetEvents != 0 {
+					seen = true
+				}
+				if taken == 2 && !seen {
+					return -1, syscall.EAGAIN
+				}
+				n = uint32(k.Default(n, flags))
+				taken += int(n)
+				return int(n), 0
+			}
+			owned(t, Config{Slots: 5, Big: true, IOPoll: polled, HoldP: true, StallLimit: time.Second, Kernel: k}, func(r *Ring) {
+				l := Loop{Batch: 1, Wait: 1, Take: 4, TakeFull: 4, Free: []int{0, 1, 2, 3, 4}}
+				got := 0
+				for i := range 6 {
+					if turns {
+						_, err := r.Turns([]uint64{1}, 48, &l)
+						noError(t, err)
+						got = int(l.Succeeded)
+						continue
+					}
+					if i < 3 {
+						noError(t, r.Publish(i))
+					}
+					noError(t, r.submit(0, false))
+					got += r.Reap(make([]Completion, 4))
+				}
+				if !seen || got < 2 || r.Stats().Busy == 0 {
+					t.Errorf("polled %v, turns %v: %d completions, %+v", polled, turns, got, r.Stats())
+				}
+				noError(t, r.Submit(r.InFlight()))
+				r.Reap(make([]Completion, 4))
+			})
+		}
+	}
+}
