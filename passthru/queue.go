@@ -97,7 +97,8 @@ type Queue struct {
 		slots int
 	}
 	// late: an entry must be whole before it is published, because the ring
-	// copies it then, or because metadata buffers are written to first.
+	// copies it then, because metadata buffers are written to first, or because
+	// a tag follows the SLBA.
 	late bool
 	// built is what each slot's entry holds: see kindOf. A command of the same
 	// kind then only needs its SLBA. 0 means to build it whole.
@@ -203,7 +204,7 @@ func (d *Device) newQueue(cfg *QueueConfig, devs []*Device) (*Queue, error) {
 	}
 	q := &Queue{
 		dev: d, devs: devs, host: host, blocks: blockCount, perBuffer: uint32(blocks), built: make([]uint64, cfg.Depth), vectored: cfg.Vectored,
-		late: cfg.Linear || host.MetadataLen(1) > 0, onlyData: cfg.Poll && !pollsAnything(running()),
+		late: cfg.Linear || host.MetadataLen(1) > 0 || d.layout.PI != nvme.PINone, onlyData: cfg.Poll && !pollsAnything(running()),
 		options: nvme.IOOptions{
 			PRACT:  d.layout.PI != nvme.PINone && host.PI == nvme.PINone,
 			Limits: nvme.Limits{MaxTransfer: d.limits.MaxTransfer},

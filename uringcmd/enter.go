@@ -61,7 +61,7 @@ func (r *Ring) enter(want uint32, look bool) error {
 		}
 	}
 	look = look && r.alwaysGetEvents
-	busy := false // for want of what completions free, so that they must come to light
+	short := false // the kernel refused: for want of what commands give back that ended, maybe
 	iopoll := r.flags&IOPoll != 0
 	var idle stall.Clock // of the time without progress
 	lastTail := atomic.LoadUint32(r.cqTail)
@@ -79,11 +79,17 @@ func (r *Ring) enter(want uint32, look bool) error {
 		flags, minComplete := uint32(0), uint32(0)
 		if waiting {
 			flags, minComplete = uapi.EnterGetEvents, want
-		} else if iopoll && todo > 0 && !busy {
+		} else if iopoll && todo > 0 {
 			// Only submit: polling now would reap before the queue is as
 			// full as the caller wants it.
-		} else if look || busy && r.alwaysGetEvents || atomic.LoadUint32(r.sqFlags)&uapi.SQCQOverflow != 0 {
+		} else if look || atomic.LoadUint32(r.sqFlags)&uapi.SQCQOverflow != 0 {
 			flags = uapi.EnterGetEvents
+		}
+		// Completions that wait for a call which asks for them do not come from
+		// one that is refused: it ends before it gets there.
+		looks := short && r.alwaysGetEvents && uint32(r.inFlight) > todo
+		if short = false; looks {
+			todo, minComplete, flags = 0, 0, flags|uapi.EnterGetEvents
 		}
 		if r.ringIndex >= 0 {
 			flags |= uapi.EnterRegisteredRing
@@ -103,7 +109,7 @@ func (r *Ring) enter(want uint32, look bool) error {
 			if r.rewind && n > 0 {
 				r.rewindTo(uint32(n))
 			}
-			if uint32(n) == todo && !waiting {
+			if uint32(n) == todo && !waiting && !looks {
 				return nil
 			}
 			if n > 0 {
@@ -114,7 +120,7 @@ func (r *Ring) enter(want uint32, look bool) error {
 			r.stats.Interrupts++
 		case syscall.EAGAIN, syscall.EBUSY:
 			r.stats.Busy++
-			busy = true
+			short = true
 			if atomic.LoadUint32(r.cqTail) != r.head {
 				return nil
 			}

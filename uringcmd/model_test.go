@@ -533,7 +533,7 @@ func (m *model) end() {
 		}
 	}
 	turns := func(at int) error { // after Close
-		_, err := m.r.Turns([]uint64{1}, at, &Loop{Batch: 1, Free: []int{0}})
+		_, err := m.r.Turns([]uint64{1}, at, &Loop{Batch: 1, TakeFull: 1, Free: []int{0}})
 		return err
 	}
 	for _, err := range []error{

@@ -84,7 +84,8 @@ type Loop struct {
 	// Batch is the most commands of a turn, at least 1.
 	Batch int
 	// A turn that leaves no slot free waits for Wait completions (cut to the
-	// number in flight) and then takes at most TakeFull of them. Any other turn
+	// number in flight) and then takes at most TakeFull of them; with 0 it leaves
+	// them to Ring.Reap, without which there is no further turn. Any other turn
 	// only submits, as t/io_uring has it, and takes at most Take of those that
 	// are there: a ring with IOPoll or DeferTaskrun shows only those of commands
 	// that ended while they were submitted.
@@ -122,7 +123,7 @@ func (l *Loop) next(words int) (int, bool) {
 func (r *Ring) checkTurns(wordAt int, l *Loop) error {
 	switch {
 	case l.Batch < 1 || l.Wait < 0 || l.TakeFull < 0 || l.Take < 0:
-		return fmt.Errorf("turns of batch %d, wait %d, take %d and %d: need a batch of at least 1 and nothing negative", l.Batch, l.Wait, l.TakeFull, l.Take)
+		return fmt.Errorf("turns of batch %d, wait %d, take %d and %d: need a batch of at least 1 and nothing negative", l.Batch, l.Wait, l.Take, l.TakeFull)
 	case wordAt > int(r.sqeSize)-8:
 		return fmt.Errorf("turns with a word at byte %d of an entry: need 0 to %d, or less than 0 for none", wordAt, r.sqeSize-8)
 	}
@@ -135,6 +136,9 @@ func (r *Ring) checkTurns(wordAt int, l *Loop) error {
 // As in Turns, there is none if words is less than the commands of the turn, and
 // used is how many were published.
 func (r *Ring) TurnBy(words int, l *Loop, publish func(slots []int) error) (used int, err error) {
+	if err := r.checkTurns(-1, l); err != nil {
+		return 0, err
+	}
 	n, ok := l.next(words)
 	if !ok {
 		return 0, nil

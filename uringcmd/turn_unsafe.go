@@ -31,12 +31,18 @@ func (r *Ring) Turns(words []uint64, wordAt int, l *Loop) (used int, err error) 
 	if err := r.checkTurns(wordAt, l); err != nil {
 		return 0, err
 	}
-	if r.quick && len(l.Other) == 0 {
-		if used, err = r.quickTurns(words, wordAt, l); err != nil || used > 0 {
+	for {
+		n := 0
+		if r.quick && len(l.Other) == 0 {
+			n, err = r.quickTurns(words[used:], wordAt, l)
+		}
+		if n == 0 && err == nil {
+			n, err = r.slowTurn(words[used:], wordAt, l)
+		}
+		if used += n; n == 0 || err != nil {
 			return used, err
 		}
 	}
-	return r.slowTurn(words, wordAt, l)
 }
 
 // quickTurns does turns as long as each needs one call of the kernel, which
@@ -56,7 +62,7 @@ func (r *Ring) quickTurns(words []uint64, wordAt int, l *Loop) (int, error) {
 	c.gen, c.known, c.sqMask = unsafe.Pointer(unsafe.SliceData(r.gen)), uint(len(r.gen)), r.sqMask
 	c.cqeMask = uintptr(r.cqMask)*c.cqeSize | (c.cqeSize - 1)
 	c.cqe = uintptr(r.head) * c.cqeSize & c.cqeMask
-	c.words, c.most, c.wordAt = unsafe.Pointer(unsafe.SliceData(words)), len(words), uintptr(wordAt)
+	c.words, c.most, c.wordAt = unsafe.Pointer(unsafe.SliceData(words)), min(len(words), 1<<30), uintptr(wordAt) // so that positions tell how many
 	c.slots, c.free, c.all = unsafe.Pointer(unsafe.SliceData(l.Free)), have, len(l.Free)
 	c.batch, c.take, c.takeFull, c.ok = l.Batch, l.Take, l.TakeFull, l.OK
 	c.tail, c.head, c.linux, c.enterFD, c.polled = r.tail, r.head, r.linux, r.enterFD, r.flags&IOPoll != 0
@@ -71,6 +77,9 @@ func (r *Ring) quickTurns(words []uint64, wordAt int, l *Loop) (int, error) {
 	err := c.run()
 	return c.used, err
 }
+
+// slotStep is how far slots lie apart in Loop.Free.
+const slotStep = int(unsafe.Sizeof(int(0)))
 
 // none is the place of a word that commands do not have.
 const none = ^uintptr(0)
@@ -102,6 +111,7 @@ type course struct {
 	linux, polled          bool
 }
 
+// run goes round until a turn needs more than its one call, or there is none.
 func (c *course) run() error {
 	for c.stop.Load() == c.while {
 		n := min(c.free, c.batch)
@@ -109,10 +119,10 @@ func (c *course) run() error {
 			break
 		}
 		c.free -= n
-		top := unsafe.Add(c.slots, c.free*8)
+		top := unsafe.Add(c.slots, c.free*slotStep)
 		gen, word, tail := c.gen, unsafe.Add(c.words, c.used*8), c.tail
 		for i := range n {
-			slot := *(*uint)(unsafe.Add(top, i*8))
+			slot := *(*uint)(unsafe.Add(top, i*slotStep))
 			if slot >= c.known {
 				return c.busy(i, n)
 			}
@@ -158,7 +168,7 @@ func (c *course) run() error {
 			return c.refused(n, limit, done, errno)
 		}
 		limit = min(int(ready), limit, c.all-c.free)
-		room, e, good := unsafe.Add(c.slots, c.free*8), c.cqe, 0
+		room, e, good := unsafe.Add(c.slots, c.free*slotStep), c.cqe, 0
 		for gen = c.gen; good < limit; good++ {
 			cqe := (*uapi.CQE)(unsafe.Add(c.cqes, e))
 			data := cqe.UserData
@@ -171,7 +181,7 @@ func (c *course) run() error {
 				break
 			}
 			*at = g + 1
-			*(*uint)(unsafe.Add(room, good*8)) = uint(slot)
+			*(*uint)(unsafe.Add(room, good*slotStep)) = uint(slot)
 			e = (e + c.cqeSize) & c.cqeMask
 		}
 		c.cqe = e
@@ -189,7 +199,7 @@ func (c *course) run() error {
 // busy ends a turn at the i-th of its n slots, which is none that can be
 // published.
 func (c *course) busy(i, n int) error {
-	top := unsafe.Slice((*int)(unsafe.Add(c.slots, c.free*8)), n)
+	top := unsafe.Slice((*int)(unsafe.Add(c.slots, c.free*slotStep)), n)
 	bad := top[i]
 	c.free += copy(top, top[i:])
 	c.used += i
@@ -224,10 +234,10 @@ func (c *course) rest(limit int) error {
 // settle brings the ring and the loop to where turns have come without them.
 func (c *course) settle() {
 	r, l := c.ring, c.loop
-	used, taken := c.tail-r.tail, c.head-r.head
-	r.tail, r.head, r.inFlight = c.tail, c.head, r.inFlight+int(used)-int(taken)
+	taken := c.head - r.head
+	r.tail, r.head, r.inFlight = c.tail, c.head, r.inFlight+c.used-int(taken)
 	r.stats.Enters += uint64(c.turns)
-	r.stats.Submitted += uint64(used)
+	r.stats.Submitted += uint64(c.used)
 	r.stats.Reaped += uint64(taken)
 	l.Free = l.Free[:c.free]
 	l.Turns += uint64(c.turns)

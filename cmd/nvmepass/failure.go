@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,8 +28,8 @@ func (o *output) Fd() uintptr { return o.file.Fd() }
 
 // printFailure prints the document of a command that failed with code and has
 // printed nothing, if its user asked for JSON.
-func (o *output) printFailure(cmd *cobra.Command, args []string, code int, text string) error {
-	if o.used || code == exitOK || cmd.Flags().Lookup("output") == nil || !asksForJSON(cmd, args) {
+func (o *output) printFailure(cmd *cobra.Command, args []string, err error, code int, text string) error {
+	if o.used || code == exitOK || !slices.Contains(formatsOf(cmd), "json") || !asksForJSON(cmd, args, err) {
 		return nil
 	}
 	return report.Document(o, report.Failure{
@@ -35,13 +37,22 @@ func (o *output) printFailure(cmd *cobra.Command, args []string, code int, text 
 	})
 }
 
-// asksForJSON looks for -o json. A flag that was not understood ends the parsing,
-// so that those after it are looked at here.
-func asksForJSON(cmd *cobra.Command, args []string) bool {
-	if f := cmd.Flags().Lookup("output"); f.Changed {
+// flagError is one of the parser of flags, which ends at the first.
+type flagError struct{ error }
+
+func (e flagError) Unwrap() error { return e.error }
+
+// asksForJSON looks for -o json. What stands behind a flag that was not
+// understood, the parser has not seen: it is looked at here.
+func asksForJSON(cmd *cobra.Command, args []string, err error) bool {
+	f := cmd.Flags().Lookup("output")
+	if f == nil { // of a group of commands
+		return false
+	}
+	if f.Changed || !errors.As(err, new(flagError)) {
 		return f.Value.String() == "json"
 	}
-	json := false
+	json, normal := false, cmd.Flags().GetNormalizeFunc()
 	for i, arg := range args {
 		if arg == "--" {
 			break
@@ -53,7 +64,7 @@ func asksForJSON(cmd *cobra.Command, args []string) bool {
 		switch {
 		case arg == "-ojson":
 			json = true
-		case name == "-o", strings.HasPrefix(name, "--") && string(fioNames(cmd.Flags(), name[2:])) == "output":
+		case name == "-o", strings.HasPrefix(name, "--") && normal(cmd.Flags(), name[2:]) == "output":
 			json = value == "json"
 		}
 	}

@@ -89,11 +89,15 @@ func TestB23FailuresAreJSON(t *testing.T) {
 	for _, args := range [][]string{
 		{"compare", "--no-such-flag"}, {"compare", "--no-such-flag", "-o", "csv"}, {"compare", "--no-such-flag", "--", "-o", "json"},
 		{"lab", "--no-such-flag", "-o", "json"}, {"compare", "--no-such-flag", "-o"}, {"no-such-command", "-o", "json"},
+		{"report", "-o", "json", "/nonexistent"}, {"report", "-ojson", "--no-such-flag"}, // there it is a file
+		{"compare", "--save", "-o", "json"}, {"io", "read", "/dev/none", "--data", "-o", "json"}, // the value of another
 	} {
 		code, out, _ := command(t, args...)
-		require.Equal(t, exitUsage, code)
+		require.Contains(t, []int{exitUsage, exitDevice}, code)
 		require.Empty(t, out, "%v", args)
 	}
+	_, out, _ := command(t, "io", "read", "--no-such-flag", "--output-format=json")
+	require.Contains(t, out, report.FailureSchema, "nvme-cli's name of it")
 	code, out, _ := command(t, "compare", "--help", "-o", "json")
 	require.Zero(t, code)
 	require.NotContains(t, out, report.FailureSchema)

@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr *os.File) int {
 	if said := saidError(""); text != "" && !errors.As(err, &said) {
 		fmt.Fprintln(stderr, "nvmepass: "+text)
 	}
-	if err := out.printFailure(cmd, args, code, text); err != nil {
+	if err := out.printFailure(cmd, args, err, code, text); err != nil {
 		fmt.Fprintln(stderr, "nvmepass: "+err.Error())
 	}
 	return code

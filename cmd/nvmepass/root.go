@@ -42,9 +42,9 @@ emulated drive: nvmepass compare --lab`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if hint := flagHint(cmd, err); hint != "" {
-			return usage("%w: %ssee %s --help", err, hint, cmd.CommandPath())
+			return usage("%w: %ssee %s --help", flagError{err}, hint, cmd.CommandPath())
 		}
-		return usage("%w; see %s --help", err, cmd.CommandPath())
+		return usage("%w; see %s --help", flagError{err}, cmd.CommandPath())
 	})
 	root.SetVersionTemplate(versionTemplate())
 	root.SetHelpCommand(newHelp(root))

@@ -7,7 +7,7 @@ type readTurner interface {
 	ReadTurns(slbas []uint64, nlb uint32, l *uringcmd.Loop) (used int, err error)
 }
 
-// aheadMost is how many addresses turnReads has ready at least: enough turns for
+// aheadMost is how many addresses turnReads draws at least: enough turns for
 // what is done between the calls to cost them nothing.
 const aheadMost = 1024
 
@@ -29,7 +29,7 @@ func (r *runner) reader() readTurner {
 	if r.fio { // fills the queue before it reaps
 		r.loopOf.Wait, r.loopOf.Take, r.loopOf.TakeFull = 1, 0, r.cfg.Batch
 	}
-	r.ahead = make([]uint64, 0, max(aheadMost, 2*r.cfg.Batch))
+	r.drawn = make([]uint64, max(aheadMost, 2*r.cfg.Batch))
 	return q
 }
 
@@ -41,11 +41,13 @@ func (r *runner) turnReads(q readTurner, seen uint32) {
 	l.While, l.Free = seen, r.free
 	turns, sum, ok := l.Turns, l.InFlight, l.Succeeded
 	for r.fatal == nil && r.ctl.word.Load() == seen {
-		kept := len(r.ahead)
-		r.ahead = r.ahead[:cap(r.ahead)]
-		r.addr[0].fill(r.ahead[kept:])
+		if len(r.ahead) < l.Batch {
+			kept := copy(r.drawn, r.ahead)
+			r.addr[0].fill(r.drawn[kept:])
+			r.ahead = r.drawn
+		}
 		used, err := q.ReadTurns(r.ahead, r.cfg.NLB, l)
-		r.ahead = r.ahead[:copy(r.ahead, r.ahead[used:])]
+		r.ahead = r.ahead[used:]
 		r.total.Issued += uint64(used)
 		r.fatal = err
 		for _, c := range l.Other {

@@ -94,7 +94,8 @@ type runner struct {
 	fatal           error
 
 	loopOf uringcmd.Loop // of turnReads
-	ahead  []uint64      // its addresses that are not used yet
+	drawn  []uint64      // its addresses
+	ahead  []uint64      // those of drawn that are not used yet
 
 	left   uint64  // commands that may still be issued
 	detail *detail // nil unless more than the totals is asked for
