@@ -32,6 +32,7 @@ func TestOutputsAreOfTheirSchema(t *testing.T) {
 		"list", "info " + node + " /dev/nvme0", "smart " + node, "doctor", "compare " + node + " --rounds 1 --runtime 20ms --warmup 0 --depths 1_1",
 		"run " + node + " --number-ios 1000 --latency", "sweep " + node + " --rounds 1 --runtime 20ms --warmup 0 --bs-list 4k,1m --paths block,sync", "nop --rounds 1 --runtime 20ms --warmup 0 --depths 1_1",
 		"io read " + node, "verify " + node + " --size 64k --seed 6",
+		"run /dev/null",
 	}
 	more := []string{
 		"compare " + node + " --rounds 1 --runtime 20ms --warmup 0 --depths 1_1 --ablate",
