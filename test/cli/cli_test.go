@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 	"github.com/nvmepass/nvmepass/test/cli"
 )
 
@@ -63,7 +64,7 @@ func script(t *testing.T, path string) {
 	r := cli.Runner{Binary: binary, Do: map[string]func(s *cli.Script, args []string){
 		"without-nvme": func(s *cli.Script, _ []string) {
 			if drives, _ := filepath.Glob("/sys/class/nvme/*"); len(drives) > 0 {
-				s.T.Skipf("this machine has NVMe: %v", drives)
+				ringtest.Missing(s.T, "a machine without NVMe", fmt.Errorf("here are %v", drives))
 			}
 		},
 		"deep":   deep,

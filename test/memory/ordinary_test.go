@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nvmepass/nvmepass/fixedbuf"
+	"github.com/nvmepass/nvmepass/internal/ringtest"
 	"github.com/nvmepass/nvmepass/passthru"
 	"github.com/nvmepass/nvmepass/uringcmd"
 )
@@ -57,7 +59,7 @@ func ordinaryRounds(t *testing.T) {
 	require.NoError(t, syscall.Getrlimit(rlimitMemlock, &limit))
 	limit.Cur = min(limit.Cur, 8<<20)
 	if limit.Cur < 8<<20 {
-		t.Skipf("RLIMIT_MEMLOCK is %d bytes here, below Linux's default of 8 MiB", limit.Cur)
+		ringtest.Missing(t, "Linux's default of locked memory, 8 MiB", fmt.Errorf("RLIMIT_MEMLOCK is %d bytes", limit.Cur))
 	}
 	require.NoError(t, syscall.Setrlimit(rlimitMemlock, &limit))
 	for i := range 60 {

@@ -109,10 +109,10 @@ func exitText(code int) string {
 	return fmt.Sprint(code)
 }
 
-// ranNowhere is an error if a case ran on no kernel.
-func (d *document) ranNowhere() error {
+// ranNowhere is an error if one of the cases ran on no kernel.
+func (d *document) ranNowhere(cases []faults.Case) error {
 	var errs []error
-	for _, c := range faults.Cases() {
+	for _, c := range cases {
 		ran := false
 		for _, col := range d.columns {
 			r, ok := col.results[c.Name]
